@@ -42,11 +42,11 @@ impl Trainer {
         let [stop, save, validate] = flags;
         let (off, met) = (i64::try_from(requested.disabled.len()).unwrap_or(0), world.sync_count());
         let signal = self.interrupt.received().map_or(0, Signal::code);
-        let busy = i64::from(self.background.is_writing_part());
+        let busy = i64::from(self.saving.background.is_writing_part());
         let own = [signal, met, busy, stop, -stop, save, -save, validate, -validate, off, -off];
-        let [signal, met, busy, most @ ..] = self.collective(world.agree(own))?;
+        let [signal, met, busy, most @ ..] = self.locate(world.agree(own))?;
         self.agreed = Signal::from_code(signal);
-        self.collective(world.catch_up(met))?;
+        self.locate(world.catch_up(met))?;
         let is_same = most.chunks(2).all(|pair| pair[0] == -pair[1]);
         if !is_same {
             self.merge_requests(&world, &requested)?;
@@ -59,7 +59,7 @@ impl Trainer {
     pub(super) fn agree_on_signals(&mut self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
         let agreed = world.agree([self.interrupt.received().map_or(0, Signal::code)]);
-        let [signal] = self.collective(agreed)?;
+        let [signal] = self.locate(agreed)?;
         self.agreed = Signal::from_code(signal);
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Trainer {
     }
 
     fn merge_requests(&mut self, world: &World, requested: &HookRequests) -> Result<()> {
-        let all: Vec<HookRequests> = self.collective(world.exchange_json(requested))?;
+        let all: Vec<HookRequests> = self.locate(world.exchange_json(requested))?;
         let mut requests = self.context.requests.borrow_mut();
         for (rank, requested) in all.into_iter().enumerate() {
             if let Some((who, why)) = requested.stop {
@@ -99,11 +99,6 @@ impl Trainer {
             }
         }
         Ok(())
-    }
-
-    /// Adds the position to an error of a collective.
-    fn collective<T>(&self, result: std::result::Result<T, TorchError>) -> Result<T> {
-        self.locate(result.map_err(EngineError::from))
     }
 
     /// Determines whether an error was caused by another rank, and reports it to the others if it was not. This rank then leaves: a rank that waits for
@@ -136,7 +131,7 @@ impl Trainer {
     /// Waits for the other ranks after closing points: if one has failed there, the run has failed on all of them.
     pub(super) fn await_others(&self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
-        self.collective(world.agree([0]).map(drop))
+        self.locate(world.agree([0]).map(drop))
     }
 
     /// Waits for the other ranks after the last point, and reports a failure to them that they do not know of.

@@ -1,15 +1,17 @@
 //! From a checked job to a trainer: data, engine, hooks, rack.
 
 use super::build_engine::{device, engine, horizon};
-use super::fit::Trainer;
+use super::fit::{EpochState, Results, Trainer};
 use super::grid::{Grid, schedule};
 use super::interrupt::Interrupt;
 use super::join::check_norms;
 use super::limits::Limits;
 use super::loaders::{Loaders, Shared, iters_in_epoch, loaders};
-use super::micro_batches::PartResults;
+use super::micro_batches::Iteration;
+use super::on_request::Saving;
 use super::stage_clock::StageClock;
 use super::stages::{Stages, measure_together};
+use super::start::Starting;
 use crate::config::{ConfigErrors, Kind, MklInstructions, Origin, ResolvedConfig};
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
@@ -21,13 +23,12 @@ use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
-use crate::run::checkpoint::{Background, EpochStage};
+use crate::run::checkpoint::EpochStage;
 use crate::torch::{Op, allocator, mkl};
 use crate::world::World;
 use crate::writers::Writers;
 use hookrack_plugin_api::OnRanks;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// Data and engine of a run: what can fail before anything is written to disk.
 pub struct Parts {
@@ -225,28 +226,14 @@ impl Trainer {
             run,
             interrupt,
             agreed: None,
-            group: job.config.train.accumulate_grad_batches.max(1),
-            batch: None,
-            rows: 0,
-            micros: Vec::new(),
-            parts: PartResults::default(),
-            actions: Vec::new(),
-            predictions: Vec::new(),
-            provenance: provenance(job),
-            resume: None,
-            rng: None,
-            when_started: None,
-            state_recorder: None,
-            stage: EpochStage::Done,
-            drawn: 0,
-            background: Background::default(),
-            saved_at: None,
-            keeps_checkpoints: true,
             limits: Limits::default(),
-            rank_costs: None,
+            starting: Starting::default(),
+            epoch: EpochState { stage: EpochStage::Done, drawn: 0 },
+            iteration: Iteration::new(job.config.train.accumulate_grad_batches),
+            saving: Saving::new(provenance(job)),
             clock: StageClock::default(),
-            measured: None,
-            began: Instant::now(),
+            state_recorder: None,
+            results: Results::default(),
         })
     }
 }

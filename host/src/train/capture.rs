@@ -2,7 +2,7 @@
 
 use super::fit::{Result, Trainer};
 use crate::dispatch::{Attached, FailureKind};
-use crate::engine::{EngineError, SavedState};
+use crate::engine::SavedState;
 use crate::plugins::{StateFailure, gather};
 use crate::run::checkpoint::{Captured, Checkpoint, CheckpointState, Position};
 use crate::run::{RunDirError, to_json};
@@ -34,11 +34,10 @@ impl Trainer {
     /// The states of the random number generators of all ranks, in order. A collective: every rank calls it.
     pub(super) fn random_states(&self) -> Result<Vec<RngState>> {
         let device = self.context.engine.borrow().device();
-        let own = self.locate(rng::state(device).map_err(EngineError::from))?;
+        let own = self.locate(rng::state(device))?;
         let Some(world) = self.context.world.get() else { return Ok(vec![own]) };
-        let all = world.exchange_json(&(&own.cpu, &own.cuda)).map_err(EngineError::from);
-        let all = self.locate(all)?.into_iter();
-        Ok(all.map(|(cpu, cuda)| RngState { cpu, cuda }).collect())
+        let all = self.locate(world.exchange_json(&(&own.cpu, &own.cuda)))?;
+        Ok(all.into_iter().map(|(cpu, cuda)| RngState { cpu, cuda }).collect())
     }
 
     fn state(&self) -> Result<CheckpointState> {
@@ -52,7 +51,7 @@ impl Trainer {
             position: Position {
                 validate: requests.validate,
                 drawn: Some(self.loaders.train.position()),
-                ..Position::of(&context.progress.get(), lr_position, self.stage)
+                ..Position::of(&context.progress.get(), lr_position, self.epoch.stage)
             },
             without: Vec::new(),
             savers: if requests.validate { requests.savers().to_vec() } else { Vec::new() },
@@ -60,7 +59,7 @@ impl Trainer {
             events: context.events.borrow().save(),
             shared: shared.into_iter().collect(),
             writers: context.writers.borrow_mut().marks()?,
-            provenance: self.provenance.clone(),
+            provenance: self.saving.provenance.clone(),
         })
     }
 

@@ -64,7 +64,7 @@ impl Trainer {
     /// Runs the pred points over the data to predict; returns the outputs in order, on the main rank of several.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
         let ending = self.run(|t| t.pass(EvalSet::Pred).map(drop));
-        (ending, std::mem::take(&mut self.predictions))
+        (ending, std::mem::take(&mut self.results.predictions))
     }
 
     /// Whether the data to predict have classes.
@@ -80,8 +80,7 @@ impl Trainer {
         let Some(loader) = self.loaders.get(split) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
-        let shared = self.context.engine.borrow().share_buffers();
-        self.locate(shared)?;
+        self.with_engine(Engine::share_buffers)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
         self.in_phase(phase, inner_len, |t| {
             t.fire_all(points.enter)?;
@@ -104,8 +103,7 @@ impl Trainer {
         let ending = self.run(|t| {
             t.in_phase(Phase::Pred, 0, |t| {
                 let outcome = t.fire_all(EvalPass::PRED.begin).and_then(|()| {
-                    let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
-                    tokens = t.locate(made)?;
+                    tokens = t.with_engine(|it| generate(it.model(), prompt, count, drawing))?;
                     t.fire_all(EvalPass::PRED.end)
                 });
                 t.close(EvalPass::PRED.close, outcome)
@@ -151,7 +149,7 @@ impl Trainer {
             self.with_engine(Engine::finish_sends)?;
             if split == EvalSet::Pred {
                 let outputs = self.gather_outputs(output.take())?;
-                self.predictions.extend(outputs);
+                self.results.predictions.extend(outputs);
             }
             self.agree_on_signals()?;
             if self.signal().is_some() {
@@ -188,8 +186,7 @@ impl Trainer {
         let output = is_prediction
             .then(|| self.context.current.borrow().tensor(Slot::Output).map(Tensor::shallow_clone));
         self.fire_all(points.after_iter)?;
-        let released = self.context.end_iteration();
-        self.locate(released).map(|()| output.flatten())
+        self.locate(self.context.end_iteration()).map(|()| output.flatten())
     }
 
     /// Fetches the next batch, which is empty if it is another rank's turn; `None` at the end.

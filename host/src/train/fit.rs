@@ -5,21 +5,19 @@ use super::error::TrainError;
 use super::interrupt::{Interrupt, Signal};
 use super::limits::Limits;
 use super::loaders::Loaders;
-use super::micro_batches::PartResults;
-use super::restore::Resume;
+use super::micro_batches::Iteration;
+use super::on_request::Saving;
 use super::stage_clock::{Measured, StageClock};
-use super::start::WhenStarted;
+use super::start::Starting;
 use super::state_recorder::StateRecorder;
 use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
-use crate::engine::data::Batch;
-use crate::engine::schedule::{Action, MicroBatch, MicroPart};
+use crate::engine::schedule::{Action, MicroPart};
 use crate::engine::{Engine, EngineError};
 use crate::position;
 use crate::run::RunDir;
-use crate::run::checkpoint::{Background, EpochStage, Provenance};
+use crate::run::checkpoint::EpochStage;
 use crate::torch::autograd::GradMode;
-use crate::torch::rng::RngState;
 use hookrack_plugin_api::{Phase, Point as P};
 use serde_json::Value as Json;
 use std::rc::Rc;
@@ -37,36 +35,33 @@ pub struct Trainer {
     pub(super) interrupt: Interrupt,
     // The signal that all ranks agreed on.
     pub(super) agreed: Option<Signal>,
-    pub(super) group: u64,
-    pub(super) batch: Option<Batch>,
-    // The rows of the iteration on all ranks.
-    pub(super) rows: i64,
-    pub(super) micros: Vec<MicroBatch>,
-    pub(super) parts: PartResults,
-    // What this process does in an iteration of so many micro-batches.
-    pub(super) actions: Vec<(usize, Rc<[Action]>)>,
-    // The outputs of a prediction.
-    pub(super) predictions: Vec<tch::Tensor>,
-    pub(super) provenance: Provenance,
-    pub(super) resume: Option<Resume>,
-    pub(super) rng: Option<RngState>,
-    // Deferred until every hook has started.
-    pub(super) when_started: Option<WhenStarted>,
+    pub(super) limits: Limits,
+    pub(super) starting: Starting,
+    pub(super) epoch: EpochState,
+    pub(super) iteration: Iteration,
+    pub(super) saving: Saving,
+    // The passes of a stage of a pipeline in time.
+    pub(super) clock: StageClock,
     // The recorded state of hooks, for `verify-resume`.
     pub(super) state_recorder: Option<StateRecorder>,
-    // Which parts of the current epoch are done, and how many of its batches were drawn.
+    pub(super) results: Results,
+}
+
+/// Which parts of the current epoch are done, and how many of its batches were drawn.
+pub(super) struct EpochState {
     pub(super) stage: EpochStage,
     pub(super) drawn: u64,
-    pub(super) background: Background,
-    pub(super) saved_at: Option<u64>,
-    pub(super) keeps_checkpoints: bool,
-    pub(super) limits: Limits,
-    // The cost of hooks on all ranks, once the run has ended.
+}
+
+/// What a run leaves for its caller.
+#[derive(Default)]
+pub(super) struct Results {
+    // The outputs of a prediction.
+    pub(super) predictions: Vec<tch::Tensor>,
+    // The cost of hooks on all ranks.
     pub(super) rank_costs: Option<Json>,
-    // The passes of a stage of a pipeline in time, and once the run has ended those of all stages.
-    pub(super) clock: StageClock,
+    // The passes of all stages of a pipeline.
     pub(super) measured: Option<Measured>,
-    pub(super) began: Instant,
 }
 
 impl Trainer {
@@ -168,12 +163,12 @@ impl Trainer {
     /// Moves to the next epoch, or continues the one in which a checkpoint was taken; false after the last one.
     fn begin_epoch(&mut self) -> bool {
         let progress = self.context.progress.get();
-        let is_open = self.stage != EpochStage::Done;
+        let is_open = self.epoch.stage != EpochStage::Done;
         if !is_open && (progress.epoch >= progress.max_epochs || self.is_over()) {
             return false;
         }
         let (epoch, inner_iter, drawn) = if is_open {
-            (progress.epoch, progress.inner_iter, self.drawn)
+            (progress.epoch, progress.inner_iter, self.epoch.drawn)
         } else {
             (progress.epoch + 1, 0, 0)
         };
@@ -185,7 +180,7 @@ impl Trainer {
             (p.inner_iter, p.inner_len) = (inner_iter, inner_len);
         });
         if !is_open {
-            self.stage = EpochStage::Begun;
+            self.epoch.stage = EpochStage::Begun;
         }
         tracing::debug!("epoch {epoch} begins, {inner_iter} of {inner_len} iterations done");
         true
@@ -194,13 +189,13 @@ impl Trainer {
     /// The number of iterations of an epoch, given the iterations done and the batches drawn so far.
     pub(super) fn epoch_len(&self, inner_iter: u64, drawn: u64) -> u64 {
         let left = self.loaders.train.batches().saturating_sub(drawn);
-        inner_iter + left.div_ceil(self.group)
+        inner_iter + left.div_ceil(self.iteration.group)
     }
 
     /// Enters a stage of the epoch; false if a resumed run had entered it before.
     fn enter(&mut self, stage: EpochStage) -> bool {
-        let is_new = self.stage < stage;
-        self.stage = self.stage.max(stage);
+        let is_new = self.epoch.stage < stage;
+        self.epoch.stage = self.epoch.stage.max(stage);
         is_new
     }
 
@@ -209,13 +204,14 @@ impl Trainer {
         if self.context.world.get().is_none() {
             self.check_limits();
         }
-        if self.stage > EpochStage::Iterations || self.is_over() {
+        if self.epoch.stage > EpochStage::Iterations || self.is_over() {
             return Ok(false);
         }
-        self.began = Instant::now();
+        self.iteration.began = Instant::now();
         let Some(batch) = self.fetch_iteration()? else { return Ok(false) };
-        let (rows, data_time) = (self.rows.unsigned_abs(), self.began.elapsed().as_secs_f64());
-        let micros = u32::try_from(self.micros.len()).unwrap_or(u32::MAX);
+        let Iteration { rows, began, micros, .. } = &self.iteration;
+        let (rows, data_time) = (rows.unsigned_abs(), began.elapsed().as_secs_f64());
+        let micros = u32::try_from(micros.len()).unwrap_or(u32::MAX);
         self.context.advance(|p| {
             p.iter += 1;
             p.inner_iter += 1;
@@ -224,16 +220,15 @@ impl Trainer {
                 (0, micros, rows, data_time, 0.0);
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
-        self.batch = Some(batch);
+        self.iteration.batch = Some(batch);
         position::at_iter(self.context.progress.get().iter);
         Ok(true)
     }
 
     /// Drops the batch and everything computed from it: nothing leaks into the next iteration.
     fn release(&mut self) -> Result<()> {
-        self.batch = None;
-        let released = self.context.end_iteration();
-        self.locate(released)
+        self.iteration.batch = None;
+        self.locate(self.context.end_iteration())
     }
 
     fn adjust_lr_by_iter(&mut self) -> Result<()> {
@@ -247,7 +242,7 @@ impl Trainer {
     }
 
     fn record_iter_time(&self) {
-        let seconds = self.began.elapsed().as_secs_f64();
+        let seconds = self.iteration.began.elapsed().as_secs_f64();
         self.context.advance(|p| p.iter_time = seconds);
     }
 
@@ -280,13 +275,25 @@ impl Trainer {
         &self,
         act: impl FnOnce(&Engine) -> std::result::Result<T, EngineError>,
     ) -> Result<T> {
-        let done = act(&self.context.engine.borrow());
-        self.locate(done)
+        self.locate(act(&self.context.engine.borrow()))
     }
 
-    /// Adds epoch and iteration to an error of the engine.
-    pub(super) fn locate<T>(&self, result: std::result::Result<T, EngineError>) -> Result<T> {
-        let progress = self.context.progress.get();
-        result.map_err(|why| TrainError::Step { epoch: progress.epoch, iter: progress.iter, why })
+    /// Adds epoch and iteration to an error of the engine or of libtorch.
+    pub(super) fn locate<T, E: Into<EngineError>>(
+        &self,
+        result: std::result::Result<T, E>,
+    ) -> Result<T> {
+        located(&self.context, result)
     }
+}
+
+/// Adds epoch and iteration to an error of the engine or of libtorch.
+pub(super) fn located<T, E: Into<EngineError>>(
+    context: &Context,
+    result: std::result::Result<T, E>,
+) -> Result<T> {
+    result.map_err(|why| {
+        let progress = context.progress.get();
+        TrainError::Step { epoch: progress.epoch, iter: progress.iter, why: why.into() }
+    })
 }

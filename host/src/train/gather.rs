@@ -1,7 +1,7 @@
 //! Outputs of several ranks, in the order of the data.
 
 use super::fit::{Result, Trainer};
-use crate::engine::{EngineError, TensorShard};
+use crate::engine::TensorShard;
 use crate::run::safetensors_file;
 use std::path::Path;
 use tch::Tensor;
@@ -16,10 +16,10 @@ impl Trainer {
         let Some(world) = self.context.world.get() else { return Ok(own.into_iter().collect()) };
         let mut bytes = Vec::new();
         if let Some(own) = own {
-            let own = self.locate(own.f_detach().map_err(EngineError::from))?;
+            let own = self.locate(own.f_detach())?;
             safetensors_file::lay_out(&[TensorShard::whole(OUTPUT, own)], &mut bytes)?;
         }
-        let all = self.locate(world.exchange(&bytes).map_err(EngineError::from))?;
+        let all = self.locate(world.exchange(&bytes))?;
         if !world.ranks().is_main() {
             return Ok(Vec::new());
         }

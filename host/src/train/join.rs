@@ -25,7 +25,7 @@ impl Trainer {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (rank, size) = (number(ranks.rank), number(ranks.world));
         self.context.advance(|p| (p.rank, p.world) = (rank, size));
-        let provenance = &mut self.provenance;
+        let provenance = &mut self.saving.provenance;
         (provenance.rank, provenance.world) = (rank, size);
         provenance.threads = u64::try_from(tch::get_num_threads()).unwrap_or(1);
         self.rack.report_to(Rc::clone(world));

@@ -22,13 +22,12 @@ impl Trainer {
         }
         let model = checkpoint.model.all()?.into_iter();
         let model = model.map(|(name, tensor)| NamedTensor { name, tensor }).collect();
-        let loaded = self.load_weights(model, request.strict);
-        self.locate(loaded)?;
+        self.locate(self.load_weights(model, request.strict))?;
         self.fire(Point::AfterLoadCheckpoint)
     }
 
     fn load_weights(
-        &mut self,
+        &self,
         mut model: Vec<NamedTensor>,
         strict: bool,
     ) -> std::result::Result<(), EngineError> {

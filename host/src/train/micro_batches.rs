@@ -1,17 +1,68 @@
 //! Micro-batches: parts of an iteration whose gradients add up to those of the whole.
 
 use super::fit::{Result, Trainer};
-use crate::context::Current;
-use crate::context::Slot;
+use crate::context::{Current, Slot};
 use crate::engine::data::Batch;
 use crate::engine::schedule::{Action, MicroBatch, MicroPart};
 use crate::engine::{Engine, EngineError, Pass};
 use std::rc::Rc;
+use std::time::Instant;
 use tch::Tensor;
+
+/// The iteration in progress.
+pub(super) struct Iteration {
+    /// How many batches it takes; the last one of an epoch may have fewer.
+    pub(super) group: u64,
+    /// When its batches were asked for.
+    pub(super) began: Instant,
+    /// Its rows on all ranks.
+    pub(super) rows: i64,
+    /// Its batches in one, as hooks have left it.
+    pub(super) batch: Option<Batch>,
+    /// How the batch is divided.
+    pub(super) micros: Vec<MicroBatch>,
+    parts: PartResults,
+    // What this process does in an iteration of so many micro-batches.
+    actions: Vec<(usize, Rc<[Action]>)>,
+}
+
+impl Iteration {
+    /// None yet; each will take `group` batches.
+    pub(super) fn new(group: u64) -> Self {
+        Self {
+            group: group.max(1),
+            began: Instant::now(),
+            rows: 0,
+            batch: None,
+            micros: Vec::new(),
+            parts: PartResults::default(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// Drops what it holds, after a failure.
+    pub(super) fn discard(&mut self) {
+        self.batch = None;
+        self.parts = PartResults::default();
+    }
+
+    fn is_split(&self) -> bool {
+        self.micros.len() > 1
+    }
+
+    fn is_last(&self, part: MicroPart) -> bool {
+        part.micro as usize + 1 == self.micros.len()
+    }
+
+    /// Where the tensors of a part are put aside.
+    fn place(&self, part: MicroPart) -> usize {
+        part.chunk as usize * self.micros.len() + part.micro as usize
+    }
+}
 
 /// The micro-batches of an iteration: the tensors of those in progress, and the results of the finished ones.
 #[derive(Default)]
-pub(super) struct PartResults {
+struct PartResults {
     outputs: Vec<Tensor>,
     // The sum of the losses of the parts, each weighted by its share of the batch.
     loss: Option<Tensor>,
@@ -27,19 +78,18 @@ impl Trainer {
     pub(super) fn fetch_iteration(&mut self) -> Result<Option<Batch>> {
         self.loaders.train.set_parts(self.context.engine.borrow().accumulation());
         let Some((first, rows)) = self.next_batch()? else { return Ok(None) };
-        if self.group == 1 {
+        if self.iteration.group == 1 {
             self.plan_micro_batches(&[rows]);
             return Ok(Some(first));
         }
         let (mut batches, mut sizes) = (vec![first], vec![rows]);
-        while (batches.len() as u64) < self.group {
+        while (batches.len() as u64) < self.iteration.group {
             let Some((batch, rows)) = self.next_batch()? else { break };
             batches.push(batch);
             sizes.push(rows);
         }
-        let joined = self.locate(Batch::joined(&batches))?;
         self.plan_micro_batches(&sizes);
-        Ok(Some(joined))
+        self.locate(Batch::joined(&batches)).map(Some)
     }
 
     /// This rank's share of the next batch, and the number of rows of the whole batch.
@@ -52,8 +102,8 @@ impl Trainer {
 
     /// Divides an iteration of batches with these numbers of rows into micro-batches.
     fn plan_micro_batches(&mut self, sizes: &[i64]) {
-        self.rows = sizes.iter().sum();
-        self.context.engine.borrow().split(sizes, &mut self.micros);
+        self.iteration.rows = sizes.iter().sum();
+        self.context.engine.borrow().split(sizes, &mut self.iteration.micros);
     }
 
     /// Takes the batch as hooks have left it, and weighs its micro-batches by their labels. Asks the other ranks if the weight of
@@ -63,11 +113,13 @@ impl Trainer {
             let current = self.context.current.borrow();
             let slot = |slot| current.tensor(slot).map(Tensor::shallow_clone);
             if let (Some(input), Some(label)) = (slot(Slot::Input), slot(Slot::Label)) {
-                self.batch = Some(Batch { input, label });
+                self.iteration.batch = Some(Batch { input, label });
             }
         }
-        let Some(batch) = &self.batch else { return Ok(()) };
-        let weighed = self.context.engine.borrow().weigh(&batch.label, self.rows, &mut self.micros);
+        let Iteration { batch: Some(batch), rows, micros, .. } = &mut self.iteration else {
+            return Ok(());
+        };
+        let weighed = self.context.engine.borrow().weigh(&batch.label, *rows, micros);
         let (own, whole) = self.locate(weighed)?;
         self.context.shares.set(own, whole);
         Ok(())
@@ -77,7 +129,7 @@ impl Trainer {
     pub(super) fn begin_actions(&mut self) -> Result<Rc<[Action]>> {
         let actions = self.actions()?;
         self.clock.begin();
-        self.with_engine(|engine| engine.expect_messages(&actions, &self.micros))?;
+        self.with_engine(|engine| engine.expect_messages(&actions, &self.iteration.micros))?;
         Ok(actions)
     }
 
@@ -105,27 +157,29 @@ impl Trainer {
 
     /// The actions of this process for the micro-batches of the iteration, made once for each number of them.
     fn actions(&mut self) -> Result<Rc<[Action]>> {
-        let micros = self.micros.len();
-        if let Some((_, actions)) = self.actions.iter().find(|(known, _)| *known == micros) {
+        let micros = self.iteration.micros.len();
+        if let Some((_, actions)) =
+            self.iteration.actions.iter().find(|(known, _)| *known == micros)
+        {
             return Ok(Rc::clone(actions));
         }
         let actions: Rc<[Action]> = self.with_engine(|engine| engine.actions(micros))?.into();
-        self.actions.push((micros, Rc::clone(&actions)));
+        self.iteration.actions.push((micros, Rc::clone(&actions)));
         Ok(actions)
     }
 
     /// Puts a micro-batch into the slots for its forward pass.
     pub(super) fn before_forward(&mut self, part: MicroPart) -> Result<()> {
-        if part.micro as usize + 1 == self.micros.len() {
+        if self.iteration.is_last(part) {
             self.with_engine(Engine::before_last_forward)?;
         }
         self.put_aside();
-        self.parts.current = Some(part);
+        self.iteration.parts.current = Some(part);
         let micro = self.select(part);
-        if self.micros.len() == 1 {
+        let Some(batch) = self.iteration.batch.as_ref().filter(|_| self.iteration.is_split())
+        else {
             return Ok(());
-        }
-        let Some(batch) = &self.batch else { return Ok(()) };
+        };
         let batch = self.locate(batch.narrow(micro.start, micro.rows))?;
         self.context.set_batch(batch.input, Some(batch.label));
         Ok(())
@@ -134,21 +188,21 @@ impl Trainer {
     /// Puts a micro-batch into the slots for its backward pass, with what its forward pass computed.
     pub(super) fn before_backward(&mut self, part: MicroPart) {
         self.select(part);
-        if self.parts.current == Some(part) {
+        if self.iteration.parts.current == Some(part) {
             return;
         }
         self.put_aside();
-        self.parts.current = Some(part);
-        let place = self.place(part);
-        if let Some(tensors) = self.parts.aside.get_mut(place) {
+        self.iteration.parts.current = Some(part);
+        let place = self.iteration.place(part);
+        if let Some(tensors) = self.iteration.parts.aside.get_mut(place) {
             std::mem::swap(tensors, &mut self.context.current.borrow_mut());
         }
     }
 
     /// Makes a micro-batch the current one; the last one's gradients are summed over ranks.
     fn select(&mut self, part: MicroPart) -> MicroBatch {
-        let micro = self.micros[part.micro as usize];
-        let is_last = part.micro as usize + 1 == self.micros.len();
+        let micro = self.iteration.micros[part.micro as usize];
+        let is_last = self.iteration.is_last(part);
         self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
         self.context.part.set(self.is_staged().then_some(part));
         self.context.shares.set_micro(micro.weight);
@@ -158,27 +212,23 @@ impl Trainer {
 
     /// Makes room in the slots: a micro-batch whose backward pass is still to come is kept.
     fn put_aside(&mut self) {
-        let Some(part) = self.parts.current.take() else { return };
-        let place = self.place(part);
-        if self.parts.aside.len() <= place {
-            self.parts.aside.resize_with(place + 1, Current::default);
+        let Some(part) = self.iteration.parts.current.take() else { return };
+        let place = self.iteration.place(part);
+        let aside = &mut self.iteration.parts.aside;
+        if aside.len() <= place {
+            aside.resize_with(place + 1, Current::default);
         }
-        let tensors = &mut self.parts.aside[place];
-        std::mem::swap(tensors, &mut self.context.current.borrow_mut());
-    }
-
-    fn place(&self, part: MicroPart) -> usize {
-        part.chunk as usize * self.micros.len() + part.micro as usize
+        std::mem::swap(&mut aside[place], &mut self.context.current.borrow_mut());
     }
 
     /// After the backward pass of a micro-batch: keeps its results. After the last one of a chunk, the ranks that have it sum their
     /// gradients while other chunks run.
     pub(super) fn after_backward(&mut self, part: MicroPart) -> Result<()> {
-        self.parts.current = None;
-        if part.micro as usize + 1 == self.micros.len() {
+        self.iteration.parts.current = None;
+        if self.iteration.is_last(part) {
             self.with_engine(|engine| engine.start_grad_sum(part.chunk))?;
         }
-        let is_needed = self.micros.len() > 1 || self.context.world.get().is_some();
+        let is_needed = self.iteration.is_split() || self.context.world.get().is_some();
         if is_needed { self.keep_results() } else { Ok(()) }
     }
 
@@ -189,16 +239,16 @@ impl Trainer {
             let detached = |slot| current.tensor(slot).map(Tensor::f_detach).transpose();
             detached(Slot::Output).and_then(|output| Ok((output, detached(Slot::Loss)?)))
         };
-        let (output, loss) = self.locate(kept.map_err(EngineError::from))?;
-        self.parts.outputs.extend(output);
+        let (output, loss) = self.locate(kept)?;
+        self.iteration.parts.outputs.extend(output);
         let share = self.locate(self.context.micro_share())?;
         if let Some(loss) = loss.filter(|_| share > 0.0) {
             let share = loss.f_mul_scalar(share);
-            let sum = match &self.parts.loss {
+            let sum = match &self.iteration.parts.loss {
                 Some(sum) => share.and_then(|share| sum.f_add(&share)),
                 None => share,
             };
-            self.parts.loss = Some(self.locate(sum.map_err(EngineError::from))?);
+            self.iteration.parts.loss = Some(self.locate(sum)?);
         }
         Ok(())
     }
@@ -208,11 +258,10 @@ impl Trainer {
     pub(super) fn join_micro_batches(&mut self) -> Result<()> {
         self.context.part.set(None);
         self.with_engine(Engine::finish_stage)?;
-        let is_split = self.micros.len() > 1;
-        if !is_split && self.context.world.get().is_none() {
+        if !self.iteration.is_split() && self.context.world.get().is_none() {
             return Ok(());
         }
-        let joined = self.join_results(is_split);
+        let joined = self.join_results();
         self.locate(joined)?;
         self.clear_grads_without_labels()
     }
@@ -222,8 +271,7 @@ impl Trainer {
         if !self.is_staged() || self.locate(self.context.whole_weight())? > 0.0 {
             return Ok(());
         }
-        let cleared = self.context.engine.borrow_mut().zero_grad();
-        self.locate(cleared)
+        self.locate(self.context.engine.borrow_mut().zero_grad())
     }
 
     /// Waits for the losses of the other ranks, for the hooks that follow.
@@ -233,21 +281,21 @@ impl Trainer {
 
     /// Divides the gradients by the loss scale, if there is one.
     pub(super) fn unscale(&mut self) -> Result<()> {
-        let unscaled = self.context.unscale();
-        self.locate(unscaled)
+        self.locate(self.context.unscale())
     }
 
     /// Clips the gradients if configured.
     pub(super) fn clip(&mut self) -> Result<()> {
-        let clipped = self.context.clip();
-        self.locate(clipped)
+        self.locate(self.context.clip())
     }
 
     /// Concatenates the outputs, and adds up the weighted losses of the parts to that of the whole batch.
-    fn join_results(&mut self, is_split: bool) -> std::result::Result<(), EngineError> {
-        let Some(batch) = &self.batch else { return Ok(()) };
-        let outputs = std::mem::take(&mut self.parts.outputs);
-        let loss = self.parts.loss.take();
+    fn join_results(&mut self) -> std::result::Result<(), EngineError> {
+        let is_split = self.iteration.is_split();
+        let Iteration { batch: Some(batch), parts, .. } = &mut self.iteration else {
+            return Ok(());
+        };
+        let (outputs, loss) = (std::mem::take(&mut parts.outputs), parts.loss.take());
         // If all labels are ignored there is no loss, as for one part.
         let nothing = if self.context.whole_weight()? > 0.0 { 0.0 } else { f64::NAN };
         let kind = self.context.engine.borrow().kind();

@@ -3,9 +3,28 @@
 use super::fit::{Result, Trainer};
 use super::loaders::EvalSet;
 use crate::first_failure::first_failure;
-use crate::run::checkpoint::Snapshot;
+use crate::run::checkpoint::{Background, Provenance, Snapshot};
 use crate::run::{RunDir, safetensors_file};
 use hookrack_plugin_api::Point as P;
+
+/// What is known about the checkpoints of a run.
+pub(super) struct Saving {
+    /// Writes them.
+    pub(super) background: Background,
+    /// Where they come from.
+    pub(super) provenance: Provenance,
+    /// The iteration of the last one.
+    pub(super) saved_at: Option<u64>,
+    /// Whether any are written.
+    pub(super) keeps_checkpoints: bool,
+}
+
+impl Saving {
+    pub(super) fn new(provenance: Provenance) -> Self {
+        let background = Background::default();
+        Self { background, provenance, saved_at: None, keeps_checkpoints: true }
+    }
+}
 
 impl Trainer {
     /// Validates, if requested and if there is validation data. A validation that a signal interrupts stays requested:
@@ -27,7 +46,7 @@ impl Trainer {
 
     /// Writes a checkpoint, if requested and if the run has a directory; fails if the previous one could not be written.
     pub(super) fn save_if_requested(&mut self) -> Result<()> {
-        self.background.poll()?;
+        self.saving.background.poll()?;
         self.reserve_memory()?;
         self.check_save_at();
         let requests = self.context.requests.borrow();
@@ -47,24 +66,24 @@ impl Trainer {
     /// An upper bound: the tensors that hooks hold, without asking for their state.
     fn reserve_memory(&mut self) -> Result<()> {
         let is_wanted = self.run.is_some()
-            && self.keeps_checkpoints
+            && self.saving.keeps_checkpoints
             && !self.context.requests.borrow().rules().is_empty();
         let arena = self.context.arena.borrow();
-        if !is_wanted || !self.background.wants_reserve(arena.owned_len()) {
+        if !is_wanted || !self.saving.background.wants_reserve(arena.owned_len()) {
             return Ok(());
         }
         let owned = self.owned();
         let sizes = owned.iter().map(|portion| safetensors_file::size(&portion.tensors));
         let mut sizes = sizes.collect::<std::result::Result<Vec<_>, _>>()?;
         sizes.push(safetensors_file::room_for(arena.owned()));
-        self.background.reserve(arena.owned_len(), sizes);
+        self.saving.background.reserve(arena.owned_len(), sizes);
         Ok(())
     }
 
     /// A run that ends early writes a checkpoint, unless it has just written one.
     pub(super) fn save_when_cut_short(&mut self) -> Result<()> {
         let iter = self.context.progress.get().iter;
-        let is_saved = iter == 0 || self.saved_at == Some(iter);
+        let is_saved = iter == 0 || self.saving.saved_at == Some(iter);
         if self.is_stopping() && !is_saved { self.save() } else { Ok(()) }
     }
 
@@ -75,13 +94,13 @@ impl Trainer {
             _ => outcome,
         };
         // After a failure the other ranks have left.
-        self.background.abandon_part();
-        first_failure(outcome, self.background.wait())
+        self.saving.background.abandon_part();
+        first_failure(outcome, self.saving.background.wait())
     }
 
     /// Writes no checkpoint from now on. Hooks still save their state, and the points around it still fire.
     pub fn keep_no_checkpoints(&mut self) {
-        self.keeps_checkpoints = false;
+        self.saving.keeps_checkpoints = false;
     }
 
     /// Saves. A rank on which that fails, or a hook at the points around it, ends the run on all of them in this iteration.
@@ -101,21 +120,21 @@ impl Trainer {
             return self.leave_saving_to_main();
         };
         self.fire(P::BeforeSaveCheckpoint)?;
-        self.background.wait()?;
+        self.saving.background.wait()?;
         // Pending records are not part of a checkpoint; the positions of the writers are.
         self.context.write_media()?;
         let captured = self.capture(rng)?;
         let iter = captured.state.position.iter;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
-        self.saved_at = Some(iter);
-        if !self.keeps_checkpoints {
+        self.saving.saved_at = Some(iter);
+        if !self.saving.keeps_checkpoints {
             return self.fire(P::AfterSaveCheckpoint);
         }
         let run = Some((&captured, asked_by));
-        let snapshot = Snapshot::take(&self.owned(), run, self.background.buffers())?;
+        let snapshot = Snapshot::take(&self.owned(), run, self.saving.background.buffers())?;
         let rules = self.context.requests.borrow().rules().to_vec();
         let files = self.context.writers.borrow().files()?;
-        self.background.begin(&folder, snapshot, rules, files)?;
+        self.saving.background.begin(&folder, snapshot, rules, files)?;
         self.fire(P::AfterSaveCheckpoint)
     }
 
@@ -128,7 +147,7 @@ impl Trainer {
         self.fire(P::BeforeSaveCheckpoint)?;
         let iter = self.context.progress.get().iter;
         self.context.requests.borrow_mut().take_savers(iter);
-        self.saved_at = Some(iter);
+        self.saving.saved_at = Some(iter);
         self.fire(P::AfterSaveCheckpoint)
     }
 }

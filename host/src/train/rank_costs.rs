@@ -13,13 +13,14 @@ impl Trainer {
     pub(super) fn gather_costs(&mut self) {
         let Some(world) = self.context.world.get() else { return };
         let all = world.exchange(&self.own_costs()).ok();
-        self.rank_costs = all.map(|all| merge(&all.into_iter().map(Some).collect::<Vec<_>>()));
+        self.results.rank_costs =
+            all.map(|all| merge(&all.into_iter().map(Some).collect::<Vec<_>>()));
     }
 
     /// Leaves the other ranks after a failure. Those that are still there leave their costs in the store.
     pub(super) fn leave_with_costs(&mut self, world: &World) {
         let all = world.leave_with(&self.own_costs());
-        self.rank_costs = all.map(|all| merge(&all));
+        self.results.rank_costs = all.map(|all| merge(&all));
     }
 
     fn own_costs(&self) -> Vec<u8> {
@@ -32,7 +33,7 @@ impl Trainer {
     /// For `run.json`: the smallest, mean and largest cost of each hook over the ranks, the rank with the largest, and the ranks whose
     /// costs are missing; `None` for one process.
     pub fn rank_costs(&self) -> Option<&Json> {
-        self.rank_costs.as_ref()
+        self.results.rank_costs.as_ref()
     }
 }
 

@@ -22,19 +22,18 @@ pub struct Resume {
 impl Trainer {
     /// Makes the run start from a checkpoint.
     pub fn resume_from(&mut self, resume: Resume) {
-        self.resume = Some(resume);
+        self.starting.resume = Some(resume);
     }
 
     /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
-        let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
-        let restored = self.restore_engine(&checkpoint);
-        self.locate(restored)?;
+        let Some(Resume { checkpoint, force }) = self.starting.resume.take() else { return Ok(()) };
+        self.locate(self.restore_engine(&checkpoint))?;
         self.restore_hooks(&checkpoint, force)?;
         let Checkpoint { rng, rank_rng, state, .. } = checkpoint;
         let world = state.provenance.world;
         self.restore_state(state);
-        self.rng = self.own_rng(world, rng, rank_rng);
+        self.starting.rng = self.own_rng(world, rng, rank_rng);
         self.fire(Point::AfterLoadCheckpoint)?;
         self.record_state_if_due();
         Ok(())
@@ -55,16 +54,15 @@ impl Trainer {
     /// Restores the random state and the work that the last iteration of the checkpoint still had to do. Runs after `before_train`, whose hooks
     /// may have drawn random numbers.
     pub(super) fn finish_resumed_iteration(&mut self) -> Result<()> {
-        let Some(rng) = self.rng.take() else { return Ok(()) };
+        let Some(rng) = self.starting.rng.take() else { return Ok(()) };
         let device = self.context.engine.borrow().device();
-        let set = rng::set_state(&rng, device).map_err(EngineError::from);
-        self.locate(set)?;
-        if self.stage == EpochStage::Iterations {
+        self.locate(rng::set_state(&rng, device))?;
+        if self.epoch.stage == EpochStage::Iterations {
             let progress = self.context.progress.get();
             let inner_iter = progress.inner_iter;
             // A checkpoint that is taken here has the position in the data.
-            self.loaders.train.begin(progress.epoch.saturating_sub(1), self.drawn);
-            let inner_len = self.epoch_len(inner_iter, self.drawn);
+            self.loaders.train.begin(progress.epoch.saturating_sub(1), self.epoch.drawn);
+            let inner_len = self.epoch_len(inner_iter, self.epoch.drawn);
             self.context.advance(|p| p.inner_len = inner_len);
             self.validate_within_epoch()?;
             self.save_if_requested()?;
@@ -72,7 +70,7 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_engine(&mut self, checkpoint: &Checkpoint) -> std::result::Result<(), EngineError> {
+    fn restore_engine(&self, checkpoint: &Checkpoint) -> std::result::Result<(), EngineError> {
         let Checkpoint { model, optimizer, engine: saved, state, .. } = checkpoint;
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(model)?;
@@ -122,9 +120,9 @@ impl Trainer {
             (p.epoch, p.iter, p.inner_iter) = (position.epoch, position.iter, position.inner_iter);
             p.samples = position.samples;
         });
-        self.stage = position.stage;
-        self.drawn = position.drawn.unwrap_or(position.inner_iter);
-        self.saved_at = Some(position.iter);
+        self.epoch.stage = position.stage;
+        self.epoch.drawn = position.drawn.unwrap_or(position.inner_iter);
+        self.saving.saved_at = Some(position.iter);
         let mut requests = context.requests.borrow_mut();
         requests.validate = position.validate;
         state.savers.iter().for_each(|who| requests.save(who));

@@ -6,7 +6,6 @@ use hookrack_plugin_api::Point;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
-use super::micro_batches::PartResults;
 use crate::dispatch::HookError;
 use crate::first_failure::first_failure;
 use crate::torch::autograd::GradMode;
@@ -75,8 +74,7 @@ impl Trainer {
             tracing::error!("while handling the failure: {later}");
         }
         // The state of an iteration in progress is discarded with it.
-        self.batch = None;
-        self.parts = PartResults::default();
+        self.iteration.discard();
     }
 
     /// Calls every hook of a closing point, even if one fails. The first error of the run is never masked.

@@ -1,9 +1,9 @@
 //! Checkpoints written by several ranks: each writes what it owns, and rank 0 moves the checkpoint into place when all have finished.
 //! If a rank is killed before that, the previous checkpoint is still the newest.
 
-use super::fit::{Result, Trainer};
+use super::fit::{Result, Trainer, located};
 use super::stage_states::{HookStates, StageParams, StageSummary};
-use crate::engine::{Engine, EngineError};
+use crate::engine::Engine;
 use crate::run::checkpoint::{Captured, Contents, Draft, Portion, Snapshot, Written};
 use crate::run::{RunDir, RunDirError};
 use crate::world::World;
@@ -69,8 +69,8 @@ impl Trainer {
             (own, _) = self.hook_states()?;
         }
         let hooks = captured.map_or(&mut own, |captured| &mut captured.hooks);
-        let all = world.exchange_json(&params.summary(hooks)).map_err(EngineError::from);
-        let mut all: Vec<StageSummary> = self.locate(all)?;
+        let mut all: Vec<StageSummary> =
+            self.locate(world.exchange_json(&params.summary(hooks)))?;
         // The first ranks are the stages of the first pipeline.
         all.truncate(stages);
         params.complete(hooks, &all);
@@ -88,8 +88,7 @@ impl Trainer {
             }
             engine.frozen()
         };
-        let all: Vec<Vec<String>> =
-            self.locate(world.exchange_json(&own).map_err(EngineError::from))?;
+        let all: Vec<Vec<String>> = self.locate(world.exchange_json(&own))?;
         let mut names = all.concat();
         names.sort();
         names.dedup();
@@ -100,7 +99,7 @@ impl Trainer {
     pub(super) fn save_together(&mut self, world: &World) -> Result<()> {
         self.complete_part(world)?;
         // A checkpoint of the same iteration would use the folder that is being moved into place.
-        self.background.wait()?;
+        self.saving.background.wait()?;
         let rng = self.random_states()?;
         let draft = self.begin_draft(world)?;
         self.fire(P::BeforeSaveCheckpoint)?;
@@ -117,13 +116,13 @@ impl Trainer {
         }
         let hooks = self.hook_portion(world, captured.as_mut())?;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
-        self.saved_at = Some(iter);
+        self.saving.saved_at = Some(iter);
         if let Some(draft) = draft {
             let run = captured.as_ref().map(|captured| (captured, asked_by));
             let owned: Vec<_> = self.owned().into_iter().chain(hooks).collect();
-            let snapshot = Snapshot::take(&owned, run, self.background.buffers())?;
+            let snapshot = Snapshot::take(&owned, run, self.saving.background.buffers())?;
             let files = self.context.writers.borrow().files()?;
-            self.background.begin_part(draft, snapshot, files)?;
+            self.saving.background.begin_part(draft, snapshot, files)?;
         }
         self.fire(P::AfterSaveCheckpoint)
     }
@@ -131,14 +130,15 @@ impl Trainer {
     /// The folder that all ranks write to, created by rank 0; `None` if the run keeps no checkpoints.
     fn begin_draft(&self, world: &World) -> Result<Option<Draft>> {
         let iter = self.context.progress.get().iter;
-        let folder = self.run.as_ref().map(RunDir::checkpoints).filter(|_| self.keeps_checkpoints);
+        let folder =
+            self.run.as_ref().map(RunDir::checkpoints).filter(|_| self.saving.keeps_checkpoints);
         let own = folder.map(|folder| Draft::new(&folder, iter)).transpose();
         let begun = match &own {
             Ok(Some(draft)) => SaveStart::In(draft.folder().to_owned()),
             Ok(None) => SaveStart::Nowhere,
             Err(error) => SaveStart::Failed(error.to_string()),
         };
-        let all = self.locate(world.exchange_json(&begun).map_err(EngineError::from))?;
+        let all = self.locate(world.exchange_json(&begun))?;
         let own = own?;
         if own.is_some() {
             return Ok(own);
@@ -153,14 +153,10 @@ impl Trainer {
     /// Completes the checkpoint that the ranks are writing, if there is one: waits until all parts are on disk. A collective.
     pub(super) fn complete_part(&mut self, world: &World) -> Result<()> {
         let rules = self.context.requests.borrow().rules().to_vec();
-        let progress = self.context.progress.get();
-        self.background.finish_part(rules, |own| {
+        let context = &self.context;
+        self.saving.background.finish_part(rules, |own| {
             let own = own.map_err(ToString::to_string);
-            let all = world.exchange_json(&own).map_err(|why| super::error::TrainError::Step {
-                epoch: progress.epoch,
-                iter: progress.iter,
-                why: why.into(),
-            })?;
+            let all = located(context, world.exchange_json(&own))?;
             let read = |(rank, written): (usize, std::result::Result<Written, String>)| {
                 written.map_err(|why| RunDirError::OtherRank { rank, why }.into())
             };

@@ -101,12 +101,12 @@ impl Trainer {
         let mut stages: Vec<Counted> = world.exchange_json(&self.clock.counted).unwrap_or_default();
         stages.truncate(stage.layout.stages as usize);
         let order = self.context.engine.borrow().schedule().order();
-        self.measured = measured(&stages, &Table::new(order, stage.layout));
+        self.results.measured = measured(&stages, &Table::new(order, stage.layout));
     }
 
     /// The times of the pipeline after a successful run; `None` without a pipeline.
     pub fn measured_pipeline(&self) -> Option<&Measured> {
-        self.measured.as_ref()
+        self.results.measured.as_ref()
     }
 }
 
