@@ -28,7 +28,7 @@ pub struct EngineBuilder {
     model: Option<PartSource<ModelContext, dyn Model>>,
     loss: Option<PartSource<DataSpec, dyn Criterion>>,
     optimizer: Option<PartSource<ParamSet, dyn Optimizer>>,
-    lr_scheduler: PartSource<Horizon, dyn LrSchedule>,
+    lr_scheduler: Option<PartSource<Horizon, dyn LrSchedule>>,
     schedule: Choice,
     groups: GroupRules,
     freeze: Vec<NamePattern>,
@@ -74,15 +74,6 @@ impl<C: ?Sized, B: ?Sized + Built> PartSource<C, B> {
     }
 }
 
-impl<C: ?Sized, B: ?Sized> std::fmt::Debug for PartSource<C, B> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Named(choice) => choice.fmt(out),
-            Self::Own(_) => out.write_str("Own"),
-        }
-    }
-}
-
 /// The parts of an engine, built.
 pub(super) struct Parts {
     pub model: Box<dyn Model>,
@@ -108,7 +99,7 @@ impl Default for EngineBuilder {
             model: None,
             loss: None,
             optimizer: None,
-            lr_scheduler: PartSource::Named(Choice::new("ConstantLR", &[])),
+            lr_scheduler: Some(PartSource::Named(Choice::new("ConstantLR", &[]))),
             schedule: Choice::new("NoPipeline", &[]),
             groups: GroupRules::default(),
             freeze: Vec::new(),
@@ -129,180 +120,91 @@ impl Default for EngineBuilder {
 
 impl std::fmt::Debug for EngineBuilder {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("EngineBuilder")
-            .field("model", &self.model)
-            .field("loss", &self.loss)
-            .field("optimizer", &self.optimizer)
-            .field("lr_scheduler", &self.lr_scheduler)
-            .finish_non_exhaustive()
+        out.debug_struct("EngineBuilder").finish_non_exhaustive()
     }
 }
 
-impl EngineBuilder {
+/// Setters: `field: type => value` for what is given, `own field: trait, context` for code that makes it.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $field:ident: $ty:ty => $value:expr;)+) => {
+        impl EngineBuilder { $(
+            $(#[$doc])+
+            #[must_use]
+            pub fn $field(mut self, $field: $ty) -> Self {
+                self.$field = $value;
+                self
+            }
+        )+ }
+    };
+    ($($(#[$doc:meta])+ $own:ident $field:ident: $part:ident, $context:ty;)+) => {
+        impl EngineBuilder { $(
+            $(#[$doc])+
+            #[must_use]
+            pub fn $own<T: $part + 'static>(
+                mut self,
+                make: impl FnOnce(&$context) -> Result<T> + 'static,
+            ) -> Self {
+                self.$field = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
+                self
+            }
+        )+ }
+    };
+}
+
+setters! {
     /// `[model]`
-    #[must_use]
-    pub fn model(mut self, model: Choice) -> Self {
-        self.model = Some(PartSource::Named(model));
-        self
-    }
-
-    /// A model of the caller's own, made once libtorch is seeded.
-    #[must_use]
-    pub fn own_model<T: Model + 'static>(
-        mut self,
-        make: impl FnOnce(&ModelContext) -> Result<T> + 'static,
-    ) -> Self {
-        self.model = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
-        self
-    }
-
+    model: Choice => Some(PartSource::Named(model));
     /// `[loss]`; omitted if the hook that runs the model computes the loss too.
-    #[must_use]
-    pub fn loss(mut self, loss: Choice) -> Self {
-        self.loss = Some(PartSource::Named(loss));
-        self
-    }
-
-    /// A loss of the caller's own.
-    #[must_use]
-    pub fn own_loss<T: Criterion + 'static>(
-        mut self,
-        make: impl FnOnce(&DataSpec) -> Result<T> + 'static,
-    ) -> Self {
-        self.loss = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
-        self
-    }
-
+    loss: Choice => Some(PartSource::Named(loss));
     /// `[optimizer]`
-    #[must_use]
-    pub fn optimizer(mut self, optimizer: Choice) -> Self {
-        self.optimizer = Some(PartSource::Named(optimizer));
-        self
-    }
-
-    /// An optimizer of the caller's own.
-    #[must_use]
-    pub fn own_optimizer<T: Optimizer + 'static>(
-        mut self,
-        make: impl FnOnce(&ParamSet) -> Result<T> + 'static,
-    ) -> Self {
-        self.optimizer = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
-        self
-    }
-
+    optimizer: Choice => Some(PartSource::Named(optimizer));
     /// `[lr_scheduler]`; the learning rate stays the same without it.
-    #[must_use]
-    pub fn lr_scheduler(mut self, lr_scheduler: Choice) -> Self {
-        self.lr_scheduler = PartSource::Named(lr_scheduler);
-        self
-    }
-
-    /// A learning rate schedule of the caller's own.
-    #[must_use]
-    pub fn own_lr_scheduler<T: LrSchedule + 'static>(
-        mut self,
-        make: impl FnOnce(&Horizon) -> Result<T> + 'static,
-    ) -> Self {
-        self.lr_scheduler = PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?))));
-        self
-    }
-
+    lr_scheduler: Choice => Some(PartSource::Named(lr_scheduler));
     /// `[schedule]`
-    #[must_use]
-    pub fn schedule(mut self, schedule: Choice) -> Self {
-        self.schedule = schedule;
-        self
-    }
-
+    schedule: Choice => schedule;
     /// How parameters are put into groups.
-    #[must_use]
-    pub fn groups(mut self, groups: GroupRules) -> Self {
-        self.groups = groups;
-        self
-    }
-
+    groups: GroupRules => groups;
     /// The names of parameters that are not trained.
-    #[must_use]
-    pub fn freeze(mut self, names: Vec<NamePattern>) -> Self {
-        self.freeze = names;
-        self
-    }
-
+    freeze: Vec<NamePattern> => freeze;
     /// Micro-batches per optimizer step.
-    #[must_use]
-    pub fn accumulation(mut self, parts: usize) -> Self {
-        self.accumulation = parts;
-        self
-    }
-
+    accumulation: usize => accumulation;
     /// How far gradients may go.
-    #[must_use]
-    pub fn clip(mut self, limits: ClipLimits) -> Self {
-        self.clip = limits;
-        self
-    }
-
+    clip: ClipLimits => clip;
     /// Arithmetic of the forward and backward pass.
-    #[must_use]
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
-        self
-    }
-
+    precision: Precision => precision;
     /// How images are laid out in memory while the model computes.
-    #[must_use]
-    pub fn memory_format(mut self, format: MemoryFormat) -> Self {
-        self.memory_format = format;
-        self
-    }
-
+    memory_format: MemoryFormat => memory_format;
     /// Where the model is; its batches come from a loader that puts them there too.
-    #[must_use]
-    pub fn device(mut self, device: Device) -> Self {
-        self.device = device;
-        self
-    }
-
+    device: Device => device;
     /// How the loss is scaled in fp16.
-    #[must_use]
-    pub fn loss_scaler(mut self, settings: LossScalerSettings) -> Self {
-        self.loss_scaler = settings;
-        self
-    }
-
+    loss_scaler: LossScalerSettings => loss_scaler;
     /// Whether the model runs as TorchScript graphs.
-    #[must_use]
-    pub fn graph(mut self, graph: bool) -> Self {
-        self.graph = graph;
-        self
-    }
-
+    graph: bool => graph;
     /// Seeds libtorch's random numbers before the model is made.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
+    seed: u64 => seed;
     /// How long the run is: what learning rate schedules are stretched over.
-    #[must_use]
-    pub fn horizon(mut self, horizon: Horizon) -> Self {
-        self.horizon = horizon;
-        self
-    }
+    horizon: Horizon => horizon;
+    /// Makes one stage of the model only. The engine must then [`join_pipeline`](Engine::join_pipeline) the others.
+    stage: Option<Stage> => stage;
+}
 
+setters! {
+    /// A model of the caller's own, made once libtorch is seeded.
+    own_model model: Model, ModelContext;
+    /// A loss of the caller's own.
+    own_loss loss: Criterion, DataSpec;
+    /// An optimizer of the caller's own.
+    own_optimizer optimizer: Optimizer, ParamSet;
+    /// A learning rate schedule of the caller's own.
+    own_lr_scheduler lr_scheduler: LrSchedule, Horizon;
+}
+
+impl EngineBuilder {
     /// Keeps only this rank's share of the optimizer's state. The engine must then [`join`](Engine::join) the others: each steps its
     /// share of the parameters.
     #[must_use]
     pub fn shard_optimizer(mut self, rank: Rank) -> Self {
         self.shard = rank;
-        self
-    }
-
-    /// Makes one stage of the model only. The engine must then [`join_pipeline`](Engine::join_pipeline) the others.
-    #[must_use]
-    pub fn stage(mut self, stage: Option<Stage>) -> Self {
-        self.stage = stage;
         self
     }
 
@@ -337,8 +239,10 @@ impl EngineBuilder {
         let optimizer =
             self.optimizer.ok_or(EngineError::NoPart { kind: ComponentKind::Optimizer })?;
         let optimizer = optimizer.build(OPTIMIZERS, &grouped)?;
-        let lr_choice = self.lr_scheduler.choice().map(|choice| (choice.clone(), self.horizon));
-        let lr_schedule = self.lr_scheduler.build(LR_SCHEDULES, &self.horizon)?;
+        let lr_scheduler =
+            self.lr_scheduler.ok_or(EngineError::NoPart { kind: ComponentKind::LrScheduler })?;
+        let lr_choice = lr_scheduler.choice().map(|choice| (choice.clone(), self.horizon));
+        let lr_schedule = lr_scheduler.build(LR_SCHEDULES, &self.horizon)?;
         let context = ScheduleContext { accumulation: self.accumulation };
         let schedule = self.schedule.build(SCHEDULES, &context)?;
         Ok(Engine::assemble(Parts {
