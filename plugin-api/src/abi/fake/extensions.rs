@@ -1,12 +1,7 @@
 //! The extensions of the fake host.
 
 use super::{Caller, functions, layers, named, noted, params, table};
-use crate::abi::{
-    ArtifactTable, AutogradTable, Extension, FileTable, HistoryTable, HrHeader, HrMetricInfo,
-    HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, PassTable,
-    RankTable, RoleTable,
-};
-use crate::error::Result;
+use crate::abi::{Extension, HrMetricInfo, HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
 fn offer<T: Extension>(table: &'static T) -> (&'static str, u16, *const c_void) {
@@ -47,7 +42,7 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
 }
 
 mod artifacts {
-    use super::{ArtifactTable, Caller, HrHeader, HrStatus, HrStr, HrTensor, c_void, table};
+    use super::{Caller, HrStatus, HrStr, HrTensor, c_void, table};
     table!(ArtifactTable { run_dir, save_tensors });
 
     unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
@@ -84,7 +79,7 @@ mod artifacts {
 }
 
 mod files {
-    use super::{Caller, FileTable, HrHeader, HrStatus, HrStr, c_void, table};
+    use super::{Caller, HrStatus, HrStr, c_void, table};
     table!(FileTable { write });
 
     unsafe extern "C" fn write(
@@ -108,7 +103,7 @@ mod files {
 }
 
 mod autograd {
-    use super::{AutogradTable, Caller, HrHeader, HrStatus, Result, c_void, functions, table};
+    use super::{functions, table};
     table!(AutogradTable { set_recording });
     functions! {
         read set_recording(world, _, on: u32) -> u32 {
@@ -118,9 +113,7 @@ mod autograd {
 }
 
 mod history {
-    use super::{
-        Caller, HistoryTable, HrHeader, HrScalarPoint, HrStatus, Result, c_void, functions, table,
-    };
+    use super::{Caller, HrScalarPoint, HrStatus, c_void, functions, table};
     table!(HistoryTable { mean, global_mean, recent, enter_scope, leave_scope });
 
     /// The mean of the last values; NaN does not count.
@@ -180,7 +173,7 @@ mod history {
 }
 
 mod loss {
-    use super::{Caller, HrHeader, HrStatus, LossTable, Result, c_void, functions, table};
+    use super::{functions, table};
     table!(LossTable { weight });
     functions! {
         read weight(world, _) -> f64 {
@@ -192,10 +185,7 @@ mod loss {
 }
 
 mod metrics {
-    use super::{
-        Caller, HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable, Result, c_void,
-        functions, table,
-    };
+    use super::{Caller, HrMetricInfo, HrScalarSink, HrStatus, HrStr, c_void, functions, table};
     table!(MetricTable { at, compute });
     functions! {
         find at(world, _, index: usize) -> HrMetricInfo {
@@ -227,9 +217,7 @@ mod metrics {
 }
 
 mod pass {
-    use super::{
-        Caller, HrHeader, HrStatus, HrTensor, PassTable, Result, c_void, functions, table,
-    };
+    use super::{Caller, HrStatus, HrTensor, c_void, functions, table};
     use crate::testing::tensor::FakeTensor;
     table!(PassTable { begin, next, forward });
 
@@ -277,9 +265,7 @@ mod pass {
 }
 
 mod ranks {
-    use super::{
-        Caller, HrHeader, HrStatus, HrTensor, RankTable, Result, c_void, functions, table,
-    };
+    use super::{HrStatus, HrTensor, c_void, functions, table};
     use crate::testing::tensor::FakeTensor;
     table!(RankTable { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier });
     functions! {
@@ -312,9 +298,7 @@ mod ranks {
 }
 
 mod roles {
-    use super::{
-        Caller, HrHeader, HrStatus, HrTensor, Result, RoleTable, c_void, functions, table,
-    };
+    use super::{Caller, HrStatus, HrTensor, c_void, functions, table};
     use crate::phase::Phase;
     table!(RoleTable { train_forward, criterion_of });
 

@@ -1,8 +1,7 @@
 //! Layer outputs of the fake host, which the test sets.
 
 use super::{Caller, functions, table};
-use crate::abi::{HrHeader, HrStatus, HrStr, HrTensor, LayerTable};
-use crate::error::Result;
+use crate::abi::{HrStatus, HrStr, HrTensor};
 use crate::testing::pattern::Pattern;
 use std::ffi::c_void;
 

@@ -70,10 +70,10 @@ impl Caller {
             progress: Rc::into_raw(Rc::clone(&world.borrow().progress)).cast(),
             instance: HrStr::new(&caller.name),
             log_level: &LOG_TRACE,
-            tensors: &raw const tables::TENSORS,
-            engine: &raw const tables::ENGINE,
-            events: &raw const tables::EVENTS,
-            states: &raw const tables::STATES,
+            tensors: &raw const tensors::TABLE,
+            engine: &raw const tables::engine::TABLE,
+            events: &raw const tables::events::TABLE,
+            states: &raw const tables::states::TABLE,
             extension: extensions::extension,
             log,
             set_error,
@@ -197,46 +197,46 @@ impl WireArg for String {
 /// returns ABSENT. The body receives the world and the caller.
 macro_rules! functions {
     ($($kind:ident $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
-        $(functions!(@$kind $function($world, $caller $(, $arg: $ty)*) $(-> $out)? $body);)*
+        $($crate::abi::fake::functions!(@$kind $function($world, $caller $(, $arg: $ty)*) $(-> $out)? $body);)*
     };
     (@call $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
-        pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*
-        ) -> HrStatus {
+        pub(in crate::abi::fake) unsafe extern "C" fn $function(
+            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*
+        ) -> $crate::abi::HrStatus {
             // SAFETY: a hook calls with the pointer of its handle, and lends texts until this returns.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
+                ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
-            caller.answer(|$world, $caller| -> Result<()> { $body }).map_or_else(|status| status, |()| HrStatus::OK)
+            caller.answer(|$world, $caller| -> $crate::error::Result<()> { $body }).map_or_else(|status| status, |()| $crate::abi::HrStatus::OK)
         }
     };
     (@read $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
-        pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
-        ) -> HrStatus {
+        pub(in crate::abi::fake) unsafe extern "C" fn $function(
+            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
+        ) -> $crate::abi::HrStatus {
             // SAFETY: as for `call`.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
+                ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
-            match caller.answer(|$world, $caller| -> Result<$out> { $body }) {
+            match caller.answer(|$world, $caller| -> $crate::error::Result<$out> { $body }) {
                 // SAFETY: a hook gives a place for one value.
-                Ok(value) => { unsafe { out.write(value) }; HrStatus::OK }
+                Ok(value) => { unsafe { out.write(value) }; $crate::abi::HrStatus::OK }
                 Err(status) => status,
             }
         }
     };
     (@find $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
-        pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
-        ) -> HrStatus {
+        pub(in crate::abi::fake) unsafe extern "C" fn $function(
+            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
+        ) -> $crate::abi::HrStatus {
             // SAFETY: as for `call`.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
+                ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
-            match caller.answer(|$world, $caller| -> Result<Option<$out>> { $body }) {
+            match caller.answer(|$world, $caller| -> $crate::error::Result<Option<$out>> { $body }) {
                 // SAFETY: a hook gives a place for one value.
-                Ok(Some(value)) => { unsafe { out.write(value) }; HrStatus::OK }
-                Ok(None) => HrStatus::ABSENT,
+                Ok(Some(value)) => { unsafe { out.write(value) }; $crate::abi::HrStatus::OK }
+                Ok(None) => $crate::abi::HrStatus::ABSENT,
                 Err(status) => status,
             }
         }
@@ -247,7 +247,10 @@ use functions;
 /// A table made of the functions of the same names.
 macro_rules! table {
     ($table:ident { $($function:ident),* }) => {
-        pub(in crate::abi::fake) static TABLE: $table = $table { header: HrHeader::of::<$table>(0), $($function),* };
+        pub(in crate::abi::fake) static TABLE: $crate::abi::$table = $crate::abi::$table {
+            header: $crate::abi::HrHeader::of::<$crate::abi::$table>(0),
+            $($function),*
+        };
     };
 }
 use table;

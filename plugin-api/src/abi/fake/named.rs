@@ -1,15 +1,12 @@
 //! Tensors by name and second models of the fake host.
 
 use super::{Caller, functions, table};
-use crate::abi::{HrHeader, HrStatus, HrStr, HrTensor, HrValue, ModelTable, NamedTensorTable};
-use crate::error::{Error, Result};
+use crate::abi::{HrStatus, HrStr, HrTensor, HrValue};
+use crate::error::Error;
 use std::ffi::c_void;
 
 pub(super) mod named_tensors {
-    use super::{
-        Caller, Error, HrHeader, HrStatus, HrStr, HrTensor, NamedTensorTable, Result, c_void,
-        functions, table,
-    };
+    use super::{Caller, Error, HrStatus, HrStr, HrTensor, c_void, functions, table};
     table!(NamedTensorTable { load, take, put, tensor, remove });
 
     functions! {
@@ -68,10 +65,7 @@ pub(super) mod named_tensors {
 }
 
 pub(super) mod models {
-    use super::{
-        Caller, Error, HrHeader, HrStatus, HrTensor, HrValue, ModelTable, Result, c_void,
-        functions, table,
-    };
+    use super::{Caller, Error, HrStatus, HrTensor, HrValue, c_void, functions, table};
     table!(ModelTable { build, forward });
 
     const ABSENT: &str = "no second model: give one with FakeTrainer::second_model";

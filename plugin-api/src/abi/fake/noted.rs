@@ -1,17 +1,13 @@
 //! Extensions without an effect in the fake host: calls are recorded, so that tests can assert on them.
 
 use super::{Caller, functions, table};
-use crate::abi::{
-    CheckpointNameTable, CheckpointTable, ConsoleTable, HrHeader, HrOpCost, HrStatus, HrStr,
-    HrTensor, LrTable, MediaTable, PrecisionTable, ProfilerTable, RecordTable, StepTable,
-};
-use crate::error::Result;
+use crate::abi::{HrOpCost, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
 /// Functions that only record the call.
 macro_rules! noted {
     ($($function:ident($($arg:ident: $ty:ty),*) as $name:literal $(changes $parts:expr)?;)*) => {
-        functions! {
+        $crate::abi::fake::functions! {
             $(call $function(world, caller $(, $arg: $ty)*) {
                 let changed: &[crate::testing::rules::Parts] = &[$($parts)?];
                 for part in changed {
@@ -26,7 +22,7 @@ macro_rules! noted {
 }
 
 pub(super) mod checkpoints {
-    use super::{Caller, CheckpointTable, HrHeader, HrStatus, Result, c_void, functions, table};
+    use super::table;
     use crate::testing::rules::Parts;
     table!(CheckpointTable { keep, load });
     noted! {
@@ -37,9 +33,7 @@ pub(super) mod checkpoints {
 }
 
 pub(super) mod checkpoint_names {
-    use super::{
-        Caller, CheckpointNameTable, HrHeader, HrStatus, Result, c_void, functions, table,
-    };
+    use super::table;
     use crate::testing::rules::Parts;
     table!(CheckpointNameTable { give, load });
     noted! {
@@ -50,9 +44,7 @@ pub(super) mod checkpoint_names {
 }
 
 pub(super) mod console {
-    use super::{
-        Caller, ConsoleTable, HrHeader, HrStatus, HrStr, Result, c_void, functions, table,
-    };
+    use super::{Caller, HrStatus, HrStr, c_void, table};
     table!(ConsoleTable { show, redraw });
     noted! { redraw() as "redraw_progress"; }
 
@@ -71,16 +63,14 @@ pub(super) mod console {
 }
 
 pub(super) mod lr {
-    use super::{Caller, HrHeader, HrStatus, LrTable, Result, c_void, functions, table};
+    use super::table;
     use crate::testing::rules::Parts;
     table!(LrTable { count_by_epoch });
     noted! { count_by_epoch(by_epoch: u32) as "count_lr_by_epoch" changes Parts::LR.and(Parts::PARAMS); }
 }
 
 pub(super) mod media {
-    use super::{
-        Caller, HrHeader, HrStatus, HrTensor, MediaTable, Result, c_void, functions, table,
-    };
+    use super::{HrTensor, c_void, functions, table};
     table!(MediaTable { is_wanted, put_image, put_histogram, put_text, open_writer });
 
     unsafe extern "C" fn is_wanted(_host: *mut c_void) -> u32 {
@@ -111,7 +101,7 @@ pub(super) mod media {
 }
 
 pub(super) mod precision {
-    use super::{Caller, HrHeader, HrStatus, PrecisionTable, Result, c_void, functions, table};
+    use super::table;
     use crate::testing::rules::Parts;
     const CHANGED: Parts = Parts::PARAMS.and(Parts::GRADS);
     table!(PrecisionTable { set_precision, set_loss_scaling });
@@ -122,9 +112,7 @@ pub(super) mod precision {
 }
 
 pub(super) mod profiler {
-    use super::{
-        Caller, HrHeader, HrOpCost, HrStatus, ProfilerTable, Result, c_void, functions, table,
-    };
+    use super::{HrOpCost, functions, table};
     table!(ProfilerTable { prepare, start, stop, op_at });
     noted! {
         prepare(flags: u32) as "profiler_prepare";
@@ -137,13 +125,13 @@ pub(super) mod profiler {
 }
 
 pub(super) mod record {
-    use super::{Caller, HrHeader, HrStatus, RecordTable, Result, c_void, functions, table};
+    use super::table;
     table!(RecordTable { record });
     noted! { record() as "record_events"; }
 }
 
 pub(super) mod step {
-    use super::{Caller, HrHeader, HrStatus, Result, StepTable, c_void, functions, table};
+    use super::table;
     use crate::testing::rules::Parts;
     table!(StepTable { set_anomaly_mode, set_accumulation });
     noted! {

@@ -1,11 +1,10 @@
 //! Parameters by pattern and the one parameter group of the fake host.
 
-use super::{Caller, functions, table};
-use crate::abi::{HrHeader, HrStatus, HrStr, ParamTable};
+use super::{functions, table};
+use crate::abi::HrStr;
 use crate::error::Result;
 use crate::testing::pattern::Pattern;
 use crate::testing::rules::Parts;
-use std::ffi::c_void;
 
 table!(ParamTable {
     trainable,

@@ -1,64 +1,28 @@
 //! The tables of the handle.
 
-use super::{Caller, functions, tensors};
+use super::{Caller, functions, table};
 use crate::abi::{
-    EngineTable, EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, HrTensor,
-    HrValue, METRIC_LATEST_STEP, StateTable, TensorTable, WireTree,
+    HrMetricReading, HrScalarReading, HrStatus, HrStr, HrTensor, HrValue, METRIC_LATEST_STEP,
+    WireTree,
 };
-use crate::error::Result;
 use crate::phase::Phase;
 use std::ffi::c_void;
 
-pub(super) static TENSORS: TensorTable = TensorTable {
-    header: HrHeader::of::<TensorTable>(0),
-    slot: tensors::slot,
-    set_slot: tensors::set_slot,
-    list: tensors::list,
-    name: tensors::name,
-    keep: tensors::keep,
-    release: tensors::release,
-    item: tensors::item,
-    view: tensors::view,
-    from_view: tensors::from_view,
-    op_find: tensors::op_find,
-    op_call: tensors::op_call,
-};
-
-pub(super) static ENGINE: EngineTable = EngineTable {
-    header: HrHeader::of::<EngineTable>(0),
-    forward: engine::forward,
-    model: engine::model,
-    criterion: engine::criterion,
-    backward: engine::backward,
-    optimizer_step: engine::optimizer_step,
-    lr_step: engine::lr_step,
-    group_count: engine::group_count,
-    lr: engine::lr,
-    set_lr: engine::set_lr,
-};
-
-pub(super) static EVENTS: EventTable = EventTable {
-    header: HrHeader::of::<EventTable>(0),
-    key: events::key,
-    put: events::put,
-    latest: events::latest,
-    median: events::median,
-    write: events::write,
-    metric: events::metric,
-    metric_at: events::metric_at,
-    scalar_at: events::scalar_at,
-};
-
-pub(super) static STATES: StateTable = StateTable {
-    header: HrHeader::of::<StateTable>(0),
-    put: states::put,
-    value: states::value,
-    remove: states::remove,
-};
-
-mod engine {
-    use super::{Caller, HrStatus, HrTensor, Result, c_void, functions};
+pub(super) mod engine {
+    use super::{HrTensor, c_void, functions, table};
     use crate::testing::rules::Parts;
+
+    table!(EngineTable {
+        forward,
+        model,
+        criterion,
+        backward,
+        optimizer_step,
+        lr_step,
+        group_count,
+        lr,
+        set_lr
+    });
 
     functions! {
         call forward(world, caller) {
@@ -107,11 +71,12 @@ mod engine {
     }
 }
 
-mod events {
+pub(super) mod events {
     use super::{
-        Caller, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP, Phase,
-        Result, c_void, functions,
+        HrMetricReading, HrScalarReading, HrStr, METRIC_LATEST_STEP, Phase, functions, table,
     };
+
+    table!(EventTable { key, put, latest, median, write, metric, metric_at, scalar_at });
 
     functions! {
         read key(world, caller, name: String, smooth: u32) -> u32 {
@@ -160,10 +125,12 @@ mod events {
     }
 }
 
-mod states {
-    use super::{Caller, HrStatus, HrStr, HrValue, WireTree, c_void};
+pub(super) mod states {
+    use super::{Caller, HrStatus, HrStr, HrValue, WireTree, c_void, table};
     use crate::testing::world::World;
     use std::cell::RefCell;
+
+    table!(StateTable { put, value, remove });
 
     thread_local! {
         // The value that was last lent, and its tree; the value is at one address for as long as the tree.

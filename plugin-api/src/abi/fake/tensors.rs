@@ -1,6 +1,6 @@
 //! Tensors and operators.
 
-use super::{Caller, functions};
+use super::{Caller, functions, table};
 use crate::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
     ARG_TEXT, DLTensor, HrArg, HrOp, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
@@ -13,6 +13,20 @@ use crate::testing::world::World;
 use crate::testing::{FakeValue, ops};
 use std::ffi::c_void;
 use std::sync::Mutex;
+
+table!(TensorTable {
+    slot,
+    set_slot,
+    list,
+    name,
+    keep,
+    release,
+    item,
+    view,
+    from_view,
+    op_find,
+    op_call
+});
 
 functions! {
     find slot(world, _, slot: u32) -> HrTensor { Ok(world.slot(slot)) }
@@ -79,7 +93,7 @@ fn name_of(op: HrOp) -> Result<String> {
     names.get(index).cloned().ok_or_else(|| Error::new("an operator that was never looked up"))
 }
 
-pub(super) unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
+unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
     // SAFETY: a hook calls with the pointer of its handle, and lends the handles until this returns.
     let (caller, handles): (_, &[HrTensor]) = unsafe {
         let handles = if count == 0 { &[] } else { std::slice::from_raw_parts(tensors, count) };
@@ -92,7 +106,7 @@ pub(super) unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTen
     });
 }
 
-pub(super) unsafe extern "C" fn from_view(
+unsafe extern "C" fn from_view(
     host: *mut c_void,
     view: *const DLTensor,
     out: *mut HrTensor,
@@ -129,7 +143,7 @@ fn numbers(view: &DLTensor) -> Result<Vec<f64>> {
     crate::bail!("the fake trainer has no tensors of {}", view.dtype)
 }
 
-pub(super) unsafe extern "C" fn op_call(
+unsafe extern "C" fn op_call(
     host: *mut c_void,
     op: HrOp,
     args: *const HrArg,
