@@ -1,16 +1,14 @@
 //! Files that hooks write to the run directory.
 
-use super::service::{lent, service};
+use super::service::{lent, service, table};
 use crate::context::Context;
 use crate::run::{hook_file, safetensors_file};
-use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
+use hookrack_plugin_api::abi::{HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 use std::path::Path;
 use tch::Tensor;
 
-/// The host's artifact table.
-pub(super) static TABLE: ArtifactTable =
-    ArtifactTable { header: HrHeader::of::<ArtifactTable>(0), run_dir, save_tensors };
+table!(ArtifactTable { run_dir, save_tensors });
 
 unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
     let mut text = HrStr::EMPTY;

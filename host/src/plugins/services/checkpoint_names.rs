@@ -1,15 +1,13 @@
 //! Second names of checkpoints, for plugins.
 
 use super::checkpoints::load_request;
-use super::service::service;
+use super::service::{service, table};
 use crate::context::RunParts;
 use crate::run::checkpoint::{check_name, keep_in};
-use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's table of checkpoint names.
-pub(super) static TABLE: CheckpointNameTable =
-    CheckpointNameTable { header: HrHeader::of::<CheckpointNameTable>(0), give, load };
+table!(CheckpointNameTable { give, load });
 
 unsafe extern "C" fn give(host: *mut c_void, pattern: HrStr) -> HrStatus {
     service!(host, text(pattern), |context, endpoint| {

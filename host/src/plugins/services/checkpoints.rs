@@ -1,15 +1,13 @@
 //! Which checkpoints are kept, and which one is loaded, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::{LoadRequest, RunParts};
 use crate::run::checkpoint::{Best, CheckpointFilter, Rule};
 use hookrack_plugin_api::Better;
-use hookrack_plugin_api::abi::{CheckpointTable, HrHeader, HrStatus, HrStr};
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's checkpoint table.
-pub(super) static TABLE: CheckpointTable =
-    CheckpointTable { header: HrHeader::of::<CheckpointTable>(0), keep, load };
+table!(CheckpointTable { keep, load });
 
 unsafe extern "C" fn keep(
     host: *mut c_void,

@@ -1,12 +1,10 @@
 //! The progress line, for plugins.
 
-use super::service::{lent, service};
-use hookrack_plugin_api::abi::{ConsoleTable, HrHeader, HrStatus, HrStr};
+use super::service::{lent, service, table};
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's console table.
-pub(super) static TABLE: ConsoleTable =
-    ConsoleTable { header: HrHeader::of::<ConsoleTable>(0), show, redraw };
+table!(ConsoleTable { show, redraw });
 
 unsafe extern "C" fn show(host: *mut c_void, names: *const HrStr, count: usize) -> HrStatus {
     service!(host, |context| {

@@ -2,15 +2,13 @@
 
 use super::endpoint::Endpoint;
 use super::ranks::check_all_ranks;
-use super::service::{Refusal, service};
+use super::service::{Refusal, service, table};
 use crate::context::{Context, RunParts};
 use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::{EngineTable, HrHeader, HrStatus, HrTensor};
+use hookrack_plugin_api::abi::{HrStatus, HrTensor};
 use std::ffi::c_void;
 
-/// The host's engine table.
-pub(super) static TABLE: EngineTable = EngineTable {
-    header: HrHeader::of::<EngineTable>(0),
+table!(EngineTable {
     forward,
     model,
     criterion,
@@ -19,8 +17,8 @@ pub(super) static TABLE: EngineTable = EngineTable {
     lr_step,
     group_count,
     lr,
-    set_lr,
-};
+    set_lr
+});
 
 /// Refuses a part of the training forward pass to hooks that must leave it to the role.
 fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<(), Refusal> {

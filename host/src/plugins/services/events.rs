@@ -1,29 +1,18 @@
 //! Scalars and metrics for plugins.
 
 use super::endpoint::Endpoint;
-use super::service::service;
+use super::service::{service, table};
 use crate::context::Context;
 use crate::events::{Key, Series};
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{
-    EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP,
+    HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP,
 };
 use std::borrow::Cow;
 use std::ffi::c_void;
 
-/// The host's event table.
-pub(super) static TABLE: EventTable = EventTable {
-    header: HrHeader::of::<EventTable>(0),
-    key,
-    put,
-    latest,
-    median,
-    write,
-    metric,
-    metric_at,
-    scalar_at,
-};
+table!(EventTable { key, put, latest, median, write, metric, metric_at, scalar_at });
 
 /// The full name of what a hook puts: scoped by phase or by hook, and by what it has entered; or as it is.
 pub(super) fn scoped_name<'a>(

@@ -1,12 +1,11 @@
 //! Any file of the run directory, for plugins.
 
-use super::service::{lent, service};
+use super::service::{lent, service, table};
 use crate::run::{atomic, hook_file};
-use hookrack_plugin_api::abi::{FileTable, HrHeader, HrStatus, HrStr};
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's file table.
-pub(super) static TABLE: FileTable = FileTable { header: HrHeader::of::<FileTable>(0), write };
+table!(FileTable { write });
 
 unsafe extern "C" fn write(
     host: *mut c_void,

@@ -2,20 +2,12 @@
 
 use super::endpoint::Endpoint;
 use super::events::of_series;
-use super::service::service;
+use super::service::{service, table};
 use crate::events::{Key, Series};
-use hookrack_plugin_api::abi::{HistoryTable, HrHeader, HrScalarPoint, HrStatus, HrStr};
+use hookrack_plugin_api::abi::{HrScalarPoint, HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's history table.
-pub(super) static TABLE: HistoryTable = HistoryTable {
-    header: HrHeader::of::<HistoryTable>(0),
-    mean,
-    global_mean,
-    recent,
-    enter_scope,
-    leave_scope,
-};
+table!(HistoryTable { mean, global_mean, recent, enter_scope, leave_scope });
 
 unsafe extern "C" fn mean(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus {
     service!(host, found(out), |context| Ok(of_series(context, key, |it| it.mean(window))))

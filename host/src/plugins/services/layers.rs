@@ -1,13 +1,11 @@
 //! Outputs of layers, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::{Lease, RunParts};
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, LayerTable};
+use hookrack_plugin_api::abi::{HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
-/// The host's layer table.
-pub(super) static TABLE: LayerTable =
-    LayerTable { header: HrHeader::of::<LayerTable>(0), watch, name, output };
+table!(LayerTable { watch, name, output });
 
 unsafe extern "C" fn watch(
     host: *mut c_void,

@@ -1,11 +1,10 @@
 //! The weight of the loss, for plugins.
 
-use super::service::service;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, LossTable};
+use super::service::{service, table};
+use hookrack_plugin_api::abi::HrStatus;
 use std::ffi::c_void;
 
-/// The host's loss table.
-pub(super) static TABLE: LossTable = LossTable { header: HrHeader::of::<LossTable>(0), weight };
+table!(LossTable { weight });
 
 unsafe extern "C" fn weight(host: *mut c_void, out: *mut f64) -> HrStatus {
     service!(host, out(out), |context| Ok(context.loss_weight()?))

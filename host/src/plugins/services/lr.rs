@@ -1,12 +1,11 @@
 //! Whether the learning rate schedule counts epochs or iterations, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::RunParts;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, LrTable};
+use hookrack_plugin_api::abi::HrStatus;
 use std::ffi::c_void;
 
-/// The host's table of the learning rate schedule.
-pub(super) static TABLE: LrTable = LrTable { header: HrHeader::of::<LrTable>(0), count_by_epoch };
+table!(LrTable { count_by_epoch });
 
 unsafe extern "C" fn count_by_epoch(host: *mut c_void, by_epoch: u32) -> HrStatus {
     service!(host, |context, endpoint| {

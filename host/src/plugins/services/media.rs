@@ -2,22 +2,14 @@
 
 use super::endpoint::Endpoint;
 use super::events::scoped_name;
-use super::service::{Refusal, service};
+use super::service::{Refusal, service, table};
 use crate::context::Context;
 use crate::events::shown;
 use crate::events::{Content, MediaItem};
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, MediaTable};
+use hookrack_plugin_api::abi::{HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
-/// The host's media table.
-pub(super) static TABLE: MediaTable = MediaTable {
-    header: HrHeader::of::<MediaTable>(0),
-    is_wanted,
-    put_image,
-    put_histogram,
-    put_text,
-    open_writer,
-};
+table!(MediaTable { is_wanted, put_image, put_histogram, put_text, open_writer });
 
 fn wants_media(context: &Context) -> bool {
     context.writers.borrow().take_media()

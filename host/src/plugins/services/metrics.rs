@@ -1,15 +1,11 @@
 //! The metrics of the run as objects, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use hookrack_plugin_api::Better;
-use hookrack_plugin_api::abi::{
-    HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable,
-};
+use hookrack_plugin_api::abi::{HrMetricInfo, HrScalarSink, HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's table of metrics.
-pub(super) static TABLE: MetricTable =
-    MetricTable { header: HrHeader::of::<MetricTable>(0), at, compute };
+table!(MetricTable { at, compute });
 
 unsafe extern "C" fn at(host: *mut c_void, index: usize, out: *mut HrMetricInfo) -> HrStatus {
     service!(host, found(out), |context| {

@@ -1,17 +1,15 @@
 //! Additional models, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::engine::NamedTensor;
 use crate::plugins::wire_value::taken_in;
 use crate::run::named_tensors;
 use hookrack_plugin_api::Value;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, HrValue, ModelTable};
+use hookrack_plugin_api::abi::{HrStatus, HrTensor, HrValue};
 use std::ffi::c_void;
 use std::path::Path;
 
-/// The host's model table.
-pub(super) static TABLE: ModelTable =
-    ModelTable { header: HrHeader::of::<ModelTable>(0), build, forward };
+table!(ModelTable { build, forward });
 
 unsafe extern "C" fn build(
     host: *mut c_void,

@@ -1,23 +1,15 @@
 //! Tensors by name, for plugins: from files, and shared between hooks.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::Lease;
 use crate::run::named_tensors;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, NamedTensorTable};
+use hookrack_plugin_api::abi::{HrStatus, HrStr, HrTensor};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::path::Path;
 use tch::Tensor;
 
-/// The host's table of named tensors.
-pub(super) static TABLE: NamedTensorTable = NamedTensorTable {
-    header: HrHeader::of::<NamedTensorTable>(0),
-    load,
-    take,
-    put,
-    tensor,
-    remove,
-};
+table!(NamedTensorTable { load, take, put, tensor, remove });
 
 thread_local! {
     // What was read last: the names are lent until the next time, the tensors are taken one by one.

@@ -1,14 +1,12 @@
 //! Freezing parameters, and the settings of parameter groups, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::RunParts;
 use crate::engine::EngineError;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, ParamTable};
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use std::ffi::c_void;
 
-/// The host's parameter table.
-pub(super) static TABLE: ParamTable = ParamTable {
-    header: HrHeader::of::<ParamTable>(0),
+table!(ParamTable {
     trainable,
     set_trainable,
     group_of,
@@ -18,8 +16,8 @@ pub(super) static TABLE: ParamTable = ParamTable {
     momentum,
     set_momentum,
     weight_decay,
-    set_weight_decay,
-};
+    set_weight_decay
+});
 
 unsafe extern "C" fn trainable(host: *mut c_void, index: usize, out: *mut u32) -> HrStatus {
     service!(host, out(out), |context| {

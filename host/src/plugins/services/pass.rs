@@ -1,15 +1,13 @@
 //! A hook's own pass over data, for plugins.
 
 use super::ranks::check_all_ranks;
-use super::service::service;
+use super::service::{service, table};
 use crate::engine::Mode;
 use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, PassTable};
+use hookrack_plugin_api::abi::{HrStatus, HrTensor};
 use std::ffi::c_void;
 
-/// The host's pass table.
-pub(super) static TABLE: PassTable =
-    PassTable { header: HrHeader::of::<PassTable>(0), begin, next, forward };
+table!(PassTable { begin, next, forward });
 
 unsafe extern "C" fn begin(host: *mut c_void, phase: u32, batches: *mut u64) -> HrStatus {
     service!(host, found(batches), |context| {

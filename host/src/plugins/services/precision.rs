@@ -1,16 +1,12 @@
 //! The precision of a run, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::RunParts;
 use crate::engine::{LossScalerSettings, Precision};
-use hookrack_plugin_api::abi::{
-    HrHeader, HrStatus, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, PrecisionTable,
-};
+use hookrack_plugin_api::abi::{HrStatus, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32};
 use std::ffi::c_void;
 
-/// The host's precision table.
-pub(super) static TABLE: PrecisionTable =
-    PrecisionTable { header: HrHeader::of::<PrecisionTable>(0), set_precision, set_loss_scaling };
+table!(PrecisionTable { set_precision, set_loss_scaling });
 
 /// What depends on the arithmetic.
 fn changed() -> RunParts {

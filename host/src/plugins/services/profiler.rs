@@ -1,16 +1,14 @@
 //! Profiles for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::run::{atomic, hook_file};
 use crate::torch::profiler::{self, OpCost};
-use hookrack_plugin_api::abi::{HrHeader, HrOpCost, HrStatus, HrStr, ProfilerTable};
+use hookrack_plugin_api::abi::{HrOpCost, HrStatus, HrStr};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
-/// The host's profiler table.
-pub(super) static TABLE: ProfilerTable =
-    ProfilerTable { header: HrHeader::of::<ProfilerTable>(0), prepare, start, stop, op_at };
+table!(ProfilerTable { prepare, start, stop, op_at });
 
 thread_local! {
     // What the last profile found; its names are lent until the next one ends.

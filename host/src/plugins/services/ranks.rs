@@ -1,29 +1,19 @@
 //! Collectives, for plugins.
 
 use super::endpoint::Endpoint;
-use super::service::{Refusal, lent_mut, service};
+use super::service::{Refusal, lent_mut, service, table};
 use crate::context::{Context, Lease};
 use crate::torch::TorchError;
 use crate::torch::autograd::GradMode;
 use crate::torch::dist::{Group, Reduction};
 use crate::world::{CollectiveError, HookCall, through_cpu};
-use hookrack_plugin_api::abi::{
-    HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
-};
+use hookrack_plugin_api::abi::{HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM};
 use hookrack_plugin_api::point::Pace;
 use hookrack_plugin_api::{Phase, Point};
 use std::ffi::c_void;
 use tch::Tensor;
 
-/// The host's table of collectives.
-pub(super) static TABLE: RankTable = RankTable {
-    header: HrHeader::of::<RankTable>(0),
-    all_reduce_numbers,
-    all_reduce,
-    broadcast,
-    all_gather,
-    barrier,
-};
+table!(RankTable { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier });
 
 /// Runs a collective where all ranks are. A single process has nothing to do.
 fn together(

@@ -1,14 +1,12 @@
 //! The training forward role and the configured loss, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::torch::autograd::GradMode;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, RoleTable};
+use hookrack_plugin_api::abi::{HrStatus, HrTensor};
 use hookrack_plugin_api::{Phase, Point};
 use std::ffi::c_void;
 
-/// The host's role table.
-pub(super) static TABLE: RoleTable =
-    RoleTable { header: HrHeader::of::<RoleTable>(0), train_forward, criterion_of };
+table!(RoleTable { train_forward, criterion_of });
 
 unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
     service!(host, |context| {

@@ -72,6 +72,17 @@ macro_rules! service {
 
 pub(super) use service;
 
+/// The host's table of a service, made of the functions of the same names.
+macro_rules! table {
+    ($table:ident { $($function:ident),+ }) => {
+        pub(super) static TABLE: hookrack_plugin_api::abi::$table = hookrack_plugin_api::abi::$table {
+            header: hookrack_plugin_api::abi::HrHeader::of::<hookrack_plugin_api::abi::$table>(0),
+            $($function),+
+        };
+    };
+}
+pub(super) use table;
+
 /// A row of values that the caller lends.
 ///
 /// # Safety

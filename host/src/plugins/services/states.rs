@@ -1,15 +1,13 @@
 //! Values that hooks share by name.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::plugins::wire_value::taken_in;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrValue, StateTable, WireTree};
+use hookrack_plugin_api::abi::{HrStatus, HrStr, HrValue, WireTree};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ptr;
 
-/// The host's state table.
-pub(super) static TABLE: StateTable =
-    StateTable { header: HrHeader::of::<StateTable>(0), put, value, remove };
+table!(StateTable { put, value, remove });
 
 thread_local! {
     // The value lent last, laid out for the wire; it lives until the next call of this table.

@@ -1,14 +1,12 @@
 //! Settings of the training step, for plugins.
 
-use super::service::service;
+use super::service::{service, table};
 use crate::context::RunParts;
 use crate::torch::autograd;
-use hookrack_plugin_api::abi::{HrHeader, HrStatus, StepTable};
+use hookrack_plugin_api::abi::HrStatus;
 use std::ffi::c_void;
 
-/// The host's step table.
-pub(super) static TABLE: StepTable =
-    StepTable { header: HrHeader::of::<StepTable>(0), set_anomaly_mode, set_accumulation };
+table!(StepTable { set_anomaly_mode, set_accumulation });
 
 unsafe extern "C" fn set_anomaly_mode(host: *mut c_void, on: u32) -> HrStatus {
     service!(host, |_, endpoint| {
