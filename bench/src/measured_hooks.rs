@@ -2,7 +2,7 @@
 
 use crate::error::BenchError;
 use hookrack::context::Context;
-use hookrack::dispatch::{Attached, CallFilter, HookSpec, Plan, Rack};
+use hookrack::dispatch::{Attached, HookSpec, Plan, Rack};
 use hookrack::hooks::HOOKS;
 use hookrack::job::Job;
 use hookrack::plugins::{HookType, Instance, open};
@@ -10,7 +10,7 @@ use hookrack::train::Parts;
 use hookrack::writers::Writers;
 use hookrack_bench_noop::Noop;
 use hookrack_plugin_api::abi::HookBase;
-use hookrack_plugin_api::{Error, Level, OnError, OnRanks, Point, Value, hook_table};
+use hookrack_plugin_api::{Error, Level, Point, Value, hook_table};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -113,19 +113,8 @@ fn attached(
     is_default: bool,
     context: &Rc<Context>,
 ) -> Result<Attached, BenchError> {
-    let spec = HookSpec {
-        name,
-        type_name: kind.name().to_owned(),
-        level: Level::NORMAL,
-        is_default,
-        library: None,
-        points: kind.manifest.points.clone(),
-        on_error: OnError::Abort,
-        when: CallFilter::ALWAYS,
-        time_limit: None,
-        ranks: OnRanks::All,
-        reads: Vec::new(),
-        writes: Vec::new(),
-    };
+    let points = kind.manifest.points.clone();
+    let at = HookSpec::at(&name, Level::NORMAL, points);
+    let spec = HookSpec { type_name: kind.name().to_owned(), is_default, ..at };
     Ok(Attached { spec, instance: instance(kind, context)?, disabled: false })
 }

@@ -1,11 +1,11 @@
 //! From a config file to everything that a run needs, before any tensor exists.
 
-use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
+use crate::config::{ConfigErrors, ConfigFile, MemberEntry, Phases, ResolvedConfig};
 use crate::dispatch::{CallFilter, HookSpec, Plan, PlanError, StaleRead, stale_reads};
 use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
-use hookrack_plugin_api::{Level, OnRanks, Value};
+use hookrack_plugin_api::{Level, OnRanks, Point, Value};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -152,18 +152,12 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         let hook = inventory.hook(&entry.type_name, entry.library.as_deref())?;
         let hook = hook.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
         let spec = HookSpec {
-            name: entry.name.clone(),
-            type_name: entry.type_name.clone(),
-            level: Level(entry.level),
             is_default: entry.is_default,
-            library: entry.library.clone(),
-            points: hook.manifest.points.clone(),
-            on_error: entry.on_error,
-            when: CallFilter { every: entry.every, phases: entry.phases },
             time_limit: entry.time_limit,
             ranks: entry.ranks,
             reads: hook.manifest.reads.clone(),
             writes: hook.manifest.writes.clone(),
+            ..spec_of(entry, entry.phases, hook.manifest.points.clone())
         };
         members.push(Member {
             spec,
@@ -175,15 +169,9 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         let metric = inventory.metric(&entry.type_name, entry.library.as_deref())?;
         let metric = metric.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
         let points = entry.phases.iter().flat_map(points_of).collect();
-        let spec = HookSpec {
-            type_name: entry.type_name.clone(),
-            library: entry.library.clone(),
-            on_error: entry.on_error,
-            // The phases follow from its points.
-            when: CallFilter { every: entry.every, phases: Phases::ALL },
-            writes: METRIC_WRITES.map(str::to_owned).to_vec(),
-            ..HookSpec::at(&entry.name, Level(entry.level), points)
-        };
+        let writes = METRIC_WRITES.map(str::to_owned).to_vec();
+        // The phases follow from its points.
+        let spec = HookSpec { writes, ..spec_of(entry, Phases::ALL, points) };
         members.push(Member {
             spec,
             settings: entry.settings.clone(),
@@ -191,4 +179,14 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         });
     }
     Ok(members)
+}
+
+fn spec_of(entry: &MemberEntry, phases: Phases, points: Vec<Point>) -> HookSpec {
+    HookSpec {
+        type_name: entry.type_name.clone(),
+        library: entry.library.clone(),
+        on_error: entry.on_error,
+        when: CallFilter { every: entry.every, phases },
+        ..HookSpec::at(&entry.name, Level(entry.level), points)
+    }
 }

@@ -1,6 +1,7 @@
 //! The learning rate of a config over its whole run, plotted as a self-contained SVG.
 
 use super::exit::Failure;
+use super::rank_plan::count;
 use crate::engine::lr::Horizon;
 use crate::engine::{Engine, EngineError};
 use crate::job::Job;
@@ -30,10 +31,6 @@ pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let title = format!("{name}: {}, {}", count(iters, "iteration"), count(epochs, "epoch"));
     let svg = Plot { title, iters, curves }.svg();
     Ok(atomic::write(file, svg.as_bytes())?)
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn curves(

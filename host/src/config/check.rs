@@ -22,6 +22,11 @@ impl Scope {
         Self { path: key.to_owned(), shown: format!("[{key}]") }
     }
 
+    /// An entry of a list of tables.
+    pub(super) fn entry(list: &str, index: usize) -> Self {
+        Self { path: format!("{list}.{index}"), shown: format!("[[{list}]]") }
+    }
+
     /// The same table, now that its type is known.
     pub(super) fn of_type(&self, type_name: &str) -> Self {
         Self { path: self.path.clone(), shown: format!("{} of type {type_name}", self.shown) }

@@ -47,12 +47,12 @@ pub struct TimeLimit {
     pub on_slow: OnSlow,
 }
 
-/// One hook of the run.
+/// One hook or metric of the run.
 #[derive(Clone, Debug)]
-pub struct HookEntry {
-    /// The instance name: unique, used for state, timing and messages.
+pub struct MemberEntry {
+    /// The instance name: unique, used for state, timing and messages, and for a metric's value.
     pub name: String,
-    /// The hook's type, never an alias.
+    /// Its type, never an alias.
     pub type_name: String,
     /// The library that provides it; `None` if it is built in.
     pub library: Option<PathBuf>,
@@ -60,11 +60,11 @@ pub struct HookEntry {
     pub level: i64,
     /// What an error does.
     pub on_error: OnError,
-    /// How often it runs.
+    /// How often it runs; of a metric, the batches or epochs that it takes into account.
     pub every: Every,
-    /// The ranks that it runs on.
+    /// The ranks that it runs on: all, for a metric.
     pub ranks: OnRanks,
-    /// The phases it runs in.
+    /// The phases that it runs in, or is computed in.
     pub phases: Phases,
     /// The time limit of a call.
     pub time_limit: Option<TimeLimit>,
@@ -79,26 +79,3 @@ pub struct HookEntry {
 /// The default level of a metric: before every hook except those at HIGHEST, so that readers find current
 /// values.
 pub(super) const METRIC_LEVEL: i64 = 5;
-
-/// One metric of the run.
-#[derive(Clone, Debug)]
-pub struct MetricEntry {
-    /// The name of its value: unique.
-    pub name: String,
-    /// The metric's type, never an alias.
-    pub type_name: String,
-    /// The library that provides it; `None` if it is built in.
-    pub library: Option<PathBuf>,
-    /// Lower runs first.
-    pub level: i64,
-    /// What an error does.
-    pub on_error: OnError,
-    /// The batches or epochs that it takes into account.
-    pub every: Every,
-    /// The phases it is computed in.
-    pub phases: Phases,
-    /// Its own parameters, with defaults filled in.
-    pub settings: Value,
-    /// The entry in the config.
-    pub origin: Origin,
-}

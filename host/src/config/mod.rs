@@ -38,7 +38,7 @@ pub use catalog::{
     Catalog, CatalogEntry, CatalogError, Companion, DefaultHook, HookFacts, Kind, MetricHook,
     Source,
 };
-pub use entries::{HookEntry, MetricEntry, OnSlow, TimeLimit};
+pub use entries::{MemberEntry, OnSlow, TimeLimit};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::SettingOrigin;
 pub use file::{ConfigFile, PluginFolders, PluginTrust};

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Choice;
 
 use super::catalog::Kind;
-use super::entries::{HookEntry, MetricEntry};
+use super::entries::MemberEntry;
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::scalars::Scalars;
@@ -44,9 +44,9 @@ pub struct ResolvedConfig {
     /// `[plugins]`
     pub plugins: PluginsSection,
     /// Default hooks first, then the custom ones in the order of the config.
-    pub hooks: Vec<HookEntry>,
+    pub hooks: Vec<MemberEntry>,
     /// In the order of the config.
-    pub metrics: Vec<MetricEntry>,
+    pub metrics: Vec<MemberEntry>,
     /// The scalars that training will log, as far as is known.
     pub scalars: Scalars,
     /// Whether the host computes the configured loss in training, and no hook in its place.

@@ -5,7 +5,7 @@ use super::policy::{EntryDefaults, ranks, time_limit};
 use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
-use crate::config::entries::HookEntry;
+use crate::config::entries::MemberEntry;
 use crate::config::error::ConfigError;
 use crate::config::fixed::{MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
@@ -15,7 +15,7 @@ use hookrack_plugin_api::{OnError, OnRanks};
 
 /// A hook, its place in the resolved tree, and the roles it fills.
 struct Resolved {
-    hook: HookEntry,
+    hook: MemberEntry,
     table: Table,
     roles: Vec<String>,
 }
@@ -43,15 +43,13 @@ const PLAIN: HookFacts = HookFacts {
 
 impl Resolver<'_> {
     /// Default hooks first, then the custom ones in the order of the config.
-    pub(super) fn hooks(&mut self) -> Vec<HookEntry> {
+    pub(super) fn hooks(&mut self) -> Vec<MemberEntry> {
         let mut resolved = self.default_hooks();
         let defaults = resolved.len();
         let none = Fallback { type_name: None, level: None };
         for (index, node) in self.list_of_tables("custom_hooks").iter().enumerate() {
-            let path = format!("custom_hooks.{index}");
-            let scope = Scope { path, shown: "[[custom_hooks]]".into() };
             if self.metric_hook(node).is_none() {
-                resolved.extend(self.hook(node, &scope, &none));
+                resolved.extend(self.hook(node, &Scope::entry("custom_hooks", index), &none));
             }
         }
         self.one_provider_per_role(&resolved);
@@ -119,21 +117,9 @@ impl Resolver<'_> {
             every: facts.default_every,
             phases: Phases::ALL,
         };
-        let keys = self.entry_keys(&mut typed, scope, &defaults)?;
-        let hook = HookEntry {
-            name: keys.name,
-            type_name: typed.entry.name.clone(),
-            library: typed.entry.source.library().map(Into::into),
-            level: keys.level,
-            on_error: keys.on_error,
-            every: keys.every,
-            ranks: OnRanks::from_name(ranks.as_str()?)?,
-            phases: keys.phases,
-            time_limit,
-            settings: typed.settings.to_value(),
-            is_default: false,
-            origin: node.origin.clone(),
-        };
+        let member = self.member(&mut typed, scope, &defaults, &node.origin)?;
+        let ranks_of = OnRanks::from_name(ranks.as_str()?)?;
+        let hook = MemberEntry { ranks: ranks_of, time_limit, ..member };
         if hook.ranks != facts.default_ranks {
             typed.reserved.push_node(RANKS, ranks);
         }
@@ -147,7 +133,7 @@ impl Resolver<'_> {
     }
 
     /// Whether the host computes the configured loss in training: no hook takes over the role.
-    pub(super) fn computes_loss(&self, hooks: &[HookEntry]) -> bool {
+    pub(super) fn computes_loss(&self, hooks: &[MemberEntry]) -> bool {
         let others = hooks.iter().filter(|hook| !hook.is_default || hook.library.is_some());
         let roles = others.filter_map(|hook| self.entry_of(hook)).flat_map(|entry| &entry.roles);
         let is_taken =

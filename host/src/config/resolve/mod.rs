@@ -22,9 +22,7 @@ use super::fixed;
 use super::locate::Folders;
 use super::origin::Origin;
 use super::resolved::ResolvedConfig;
-use super::sections::{
-    DistributedSection, ParallelSection, PluginsSection, RunSection, WeightsSection,
-};
+use super::sections::{PluginsSection, RunSection, WeightsSection};
 use super::tree::{Node, Table};
 use hookrack_plugin_api::from_value;
 use hookrack_plugin_api::name::nearest;
@@ -89,8 +87,8 @@ impl<'a> Resolver<'a> {
         let lr_scheduler = self.component(&fixed::LR_SCHEDULER);
         let schedule = self.schedule();
         let train = self.train();
-        let distributed = self.distributed();
-        let parallel = self.parallel();
+        let distributed = self.plain("distributed");
+        let parallel = self.plain("parallel");
         let data = self.data();
         let plugins = self.plugins();
         let hooks = self.hooks();
@@ -184,20 +182,13 @@ impl<'a> Resolver<'a> {
         run
     }
 
-    fn parallel(&mut self) -> Option<ParallelSection> {
-        let section = self.section("parallel")?;
-        let table = self.fixed("parallel", &section);
-        let parallel = self.read("parallel", &table, section.at);
-        self.tree.push_node("parallel", Node::table(table, section.at.clone()));
-        parallel
-    }
-
-    fn distributed(&mut self) -> Option<DistributedSection> {
-        let section = self.section("distributed")?;
-        let table = self.fixed("distributed", &section);
-        let distributed = self.read("distributed", &table, section.at);
-        self.tree.push_node("distributed", Node::table(table, section.at.clone()));
-        distributed
+    /// A fixed section without anything of its own to check.
+    fn plain<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        let section = self.section(key)?;
+        let table = self.fixed(key, &section);
+        let read = self.read(key, &table, section.at);
+        self.tree.push_node(key, Node::table(table, section.at.clone()));
+        read
     }
 
     fn run_name(&mut self, node: &Node) {

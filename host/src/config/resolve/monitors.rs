@@ -3,7 +3,7 @@
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
 use crate::config::check::Monitor;
-use crate::config::entries::{HookEntry, MetricEntry};
+use crate::config::entries::MemberEntry;
 use crate::config::error::ConfigError;
 use crate::config::scalars::{LOSS_SCALING, Scalars};
 use crate::config::sections::{Precision, TrainSection};
@@ -14,8 +14,8 @@ impl Resolver<'_> {
     /// The scalars that the run will log.
     pub(super) fn scalars(
         &self,
-        hooks: &[HookEntry],
-        metrics: &[MetricEntry],
+        hooks: &[MemberEntry],
+        metrics: &[MemberEntry],
         train: Option<&TrainSection>,
     ) -> Scalars {
         let data = self.file.root.node("data").and_then(Node::as_table);
@@ -37,7 +37,7 @@ impl Resolver<'_> {
 
     /// Reports each metric that would log the same scalar as a hook or another metric: one of the two values would be lost. Duplicate
     /// names have already been reported.
-    pub(super) fn unique_scalars(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
+    pub(super) fn unique_scalars(&mut self, hooks: &[MemberEntry], metrics: &[MemberEntry]) {
         if !self.checker.errors.is_empty() {
             return;
         }
@@ -69,7 +69,7 @@ impl Resolver<'_> {
     }
 
     /// The catalogue's entry of a resolved hook.
-    pub(super) fn entry_of(&self, hook: &HookEntry) -> Option<&CatalogEntry> {
+    pub(super) fn entry_of(&self, hook: &MemberEntry) -> Option<&CatalogEntry> {
         let library = hook.library.as_deref();
         self.catalog
             .of(Kind::Hook)

@@ -8,7 +8,7 @@ use super::entry::Typed;
 use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
-use crate::config::entries::{HookEntry, MetricEntry, OnSlow, TimeLimit};
+use crate::config::entries::{MemberEntry, OnSlow, TimeLimit};
 use crate::config::error::ConfigError;
 use crate::config::fixed::{INTERVAL, MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
@@ -23,23 +23,16 @@ pub(super) struct EntryDefaults {
     pub(super) phases: Phases,
 }
 
-/// The keys that hook and metric entries share.
-pub(super) struct EntryKeys {
-    pub(super) name: String,
-    pub(super) level: i64,
-    pub(super) on_error: OnError,
-    pub(super) every: Every,
-    pub(super) phases: Phases,
-}
-
 impl Resolver<'_> {
-    /// Reads the keys that hook and metric entries share, and completes them in the resolved tree. All invalid ones are reported.
-    pub(super) fn entry_keys(
+    /// The entry of a table, with the keys that hooks and metrics share, which are completed in the resolved tree. All invalid ones are
+    /// reported.
+    pub(super) fn member(
         &mut self,
         typed: &mut Typed<'_>,
         scope: &Scope,
         defaults: &EntryDefaults,
-    ) -> Option<EntryKeys> {
+        origin: &Origin,
+    ) -> Option<MemberEntry> {
         let level = self.level(&typed.reserved, scope, defaults.level);
         let every = self.every(&typed.reserved, scope, defaults.every);
         let phases = self.phases(&typed.reserved, scope, defaults.phases);
@@ -47,17 +40,24 @@ impl Resolver<'_> {
         let on_error = on_error(&typed.reserved, defaults.on_error);
         let ((level, level_node), (every, every_node), (phases, phase_node)) =
             (level?, every?, phases?);
-        let keys = EntryKeys {
+        let member = MemberEntry {
             name: name.as_str()?.to_owned(),
+            type_name: typed.entry.name.clone(),
+            library: typed.entry.source.library().map(Into::into),
             level,
             on_error: OnError::from_name(on_error.as_str()?)?,
             every,
+            ranks: OnRanks::All,
             phases,
+            time_limit: None,
+            settings: typed.settings.to_value(),
+            is_default: false,
+            origin: origin.clone(),
         };
         let complete =
             [("name", name), ("level", level_node), ("on_error", on_error), ("phase", phase_node)];
         typed.reserved = reserved_again(typed, complete, every_node);
-        Some(keys)
+        Some(member)
     }
 
     /// The instance name; by default the type.
@@ -74,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// Reports duplicate names of hooks and metrics: a checkpoint saves their states by name.
-    pub(super) fn unique_names(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
+    pub(super) fn unique_names(&mut self, hooks: &[MemberEntry], metrics: &[MemberEntry]) {
         let hooks =
             hooks.iter().map(|hook| (Kind::Hook, &hook.name, &hook.origin, hook.is_default));
         let metrics = metrics.iter().map(|one| (Kind::Metric, &one.name, &one.origin, false));

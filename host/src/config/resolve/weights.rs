@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::Resolver;
 use crate::config::sections::WeightsSection;
-use crate::config::tree::Node;
 
 impl Resolver<'_> {
     /// The section, if it exists and is valid.
@@ -13,11 +12,7 @@ impl Resolver<'_> {
         if self.file.root.node("weights").is_none() {
             return Some(None);
         }
-        let section = self.section("weights")?;
-        let table = self.fixed("weights", &section);
-        let weights = self.read("weights", &table, section.at)?;
-        self.tree.push_node("weights", Node::table(table, section.at.clone()));
-        Some(Some(weights))
+        self.plain("weights").map(Some)
     }
 }
 

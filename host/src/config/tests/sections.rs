@@ -6,7 +6,9 @@ use hookrack_plugin_api::Phase;
 
 use super::catalog::{catalog, entry};
 use super::fixtures::libraries_of;
-use crate::config::{Catalog, ConfigFile, Every, HookEntry, Kind, Phases, ResolvedConfig, Source};
+use crate::config::{
+    Catalog, ConfigFile, Every, Kind, MemberEntry, Phases, ResolvedConfig, Source,
+};
 use hookrack_plugin_api::{OnError, Value};
 
 const COMPLETE: &str = "
@@ -46,7 +48,7 @@ fn resolve(more: &str) -> Result<ResolvedConfig, String> {
     Project::new(&[("c.toml", &format!("{COMPLETE}{more}"))]).resolve("c.toml")
 }
 
-fn hook<'a>(config: &'a ResolvedConfig, name: &str) -> &'a HookEntry {
+fn hook<'a>(config: &'a ResolvedConfig, name: &str) -> &'a MemberEntry {
     config.hooks.iter().find(|hook| hook.name == name).unwrap()
 }
 
