@@ -98,103 +98,71 @@ pub fn clone_detached(list: &TensorList) -> Result<TensorList> {
     }
 }
 
-/// Adds a number to every tensor.
-pub fn add_scalar_(list: &TensorList, number: f64) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_add_.Scalar");
-    OP.run(&[Arg::list(list), Arg::float(number)])
+/// What a list operator takes.
+trait AsArg {
+    fn arg(&self) -> Arg<'_>;
 }
 
-/// Adds each partner: `x += alpha * partner`.
-pub fn add_(list: &TensorList, other: &TensorList, alpha: f64) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_add_.List");
-    OP.run(&[Arg::list(list), Arg::list(other), Arg::float(alpha)])
+impl AsArg for &TensorList {
+    fn arg(&self) -> Arg<'_> {
+        Arg::list(self)
+    }
 }
 
-/// New tensors `x + alpha * partner`.
-pub fn add(list: &TensorList, other: &TensorList, alpha: f64) -> Result<TensorList> {
-    static OP: ListOp = ListOp::new("aten::_foreach_add.List");
-    OP.list(&[Arg::list(list), Arg::list(other), Arg::float(alpha)])
+impl AsArg for f64 {
+    fn arg(&self) -> Arg<'_> {
+        Arg::float(*self)
+    }
 }
 
-/// Multiplies each tensor by its partner, which may be 0-dim.
-pub fn mul_list_(list: &TensorList, other: &TensorList) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_mul_.List");
-    OP.run(&[Arg::list(list), Arg::list(other)])
+impl AsArg for &[f64] {
+    fn arg(&self) -> Arg<'_> {
+        Arg::floats(self)
+    }
 }
 
-/// Divides each tensor by its number.
-pub fn div_each_(list: &TensorList, numbers: &[f64]) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_div_.ScalarList");
-    OP.run(&[Arg::list(list), Arg::floats(numbers)])
+/// Functions that each call an operator on a list: `run` changes its tensors, `list` returns new ones.
+macro_rules! list_ops {
+    ($($(#[$doc:meta])+ $kind:ident $name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)? = $op:literal;)+) => { $(
+        $(#[$doc])+
+        pub fn $name(list: &TensorList $(, $arg: $ty)*) -> Result<list_ops!(@out $($out)?)> {
+            static OP: ListOp = ListOp::new($op);
+            OP.$kind(&[Arg::list(list) $(, $arg.arg())*])
+        }
+    )+ };
+    (@out) => { () };
+    (@out $out:ty) => { $out };
 }
 
-/// Adds products: `x += value * left * right`.
-pub fn addcmul_(
-    list: &TensorList,
-    left: &TensorList,
-    right: &TensorList,
-    value: f64,
-) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_addcmul_.Scalar");
-    OP.run(&[Arg::list(list), Arg::list(left), Arg::list(right), Arg::float(value)])
-}
-
-/// New tensors `x + value * left * right`.
-pub fn addcmul(
-    list: &TensorList,
-    left: &TensorList,
-    right: &TensorList,
-    value: f64,
-) -> Result<TensorList> {
-    static OP: ListOp = ListOp::new("aten::_foreach_addcmul.Scalar");
-    OP.list(&[Arg::list(list), Arg::list(left), Arg::list(right), Arg::float(value)])
-}
-
-/// Adds quotients: `x += value * top / bottom`.
-pub fn addcdiv_(
-    list: &TensorList,
-    top: &TensorList,
-    bottom: &TensorList,
-    value: f64,
-) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_addcdiv_.Scalar");
-    OP.run(&[Arg::list(list), Arg::list(top), Arg::list(bottom), Arg::float(value)])
-}
-
-/// New tensors `x + weight * (partner - x)`.
-pub fn lerp(list: &TensorList, toward: &TensorList, weight: f64) -> Result<TensorList> {
-    static OP: ListOp = ListOp::new("aten::_foreach_lerp.Scalar");
-    OP.list(&[Arg::list(list), Arg::list(toward), Arg::float(weight)])
-}
-
-/// New tensors with the square roots.
-pub fn sqrt(list: &TensorList) -> Result<TensorList> {
-    static OP: ListOp = ListOp::new("aten::_foreach_sqrt");
-    OP.list(&[Arg::list(list)])
-}
-
-/// Takes square roots in place.
-pub fn sqrt_(list: &TensorList) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_sqrt_");
-    OP.run(&[Arg::list(list)])
-}
-
-/// Replaces every number by its inverse.
-pub fn reciprocal_(list: &TensorList) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_reciprocal_");
-    OP.run(&[Arg::list(list)])
-}
-
-/// Replaces every number by -1, 0 or 1.
-pub fn sign_(list: &TensorList) -> Result<()> {
-    static OP: ListOp = ListOp::new("aten::_foreach_sign_");
-    OP.run(&[Arg::list(list)])
-}
-
-/// New tensors with the signs flipped.
-pub fn neg(list: &TensorList) -> Result<TensorList> {
-    static OP: ListOp = ListOp::new("aten::_foreach_neg");
-    OP.list(&[Arg::list(list)])
+list_ops! {
+    /// Adds a number to every tensor.
+    run add_scalar_(number: f64) = "aten::_foreach_add_.Scalar";
+    /// Adds each partner: `x += alpha * partner`.
+    run add_(other: &TensorList, alpha: f64) = "aten::_foreach_add_.List";
+    /// New tensors `x + alpha * partner`.
+    list add(other: &TensorList, alpha: f64) -> TensorList = "aten::_foreach_add.List";
+    /// Multiplies each tensor by its partner, which may be 0-dim.
+    run mul_list_(other: &TensorList) = "aten::_foreach_mul_.List";
+    /// Divides each tensor by its number.
+    run div_each_(numbers: &[f64]) = "aten::_foreach_div_.ScalarList";
+    /// Adds products: `x += value * left * right`.
+    run addcmul_(left: &TensorList, right: &TensorList, value: f64) = "aten::_foreach_addcmul_.Scalar";
+    /// New tensors `x + value * left * right`.
+    list addcmul(left: &TensorList, right: &TensorList, value: f64) -> TensorList = "aten::_foreach_addcmul.Scalar";
+    /// Adds quotients: `x += value * top / bottom`.
+    run addcdiv_(top: &TensorList, bottom: &TensorList, value: f64) = "aten::_foreach_addcdiv_.Scalar";
+    /// New tensors `x + weight * (partner - x)`.
+    list lerp(toward: &TensorList, weight: f64) -> TensorList = "aten::_foreach_lerp.Scalar";
+    /// New tensors with the square roots.
+    list sqrt() -> TensorList = "aten::_foreach_sqrt";
+    /// Takes square roots in place.
+    run sqrt_() = "aten::_foreach_sqrt_";
+    /// Replaces every number by its inverse.
+    run reciprocal_() = "aten::_foreach_reciprocal_";
+    /// Replaces every number by -1, 0 or 1.
+    run sign_() = "aten::_foreach_sign_";
+    /// New tensors with the signs flipped.
+    list neg() -> TensorList = "aten::_foreach_neg";
 }
 
 /// Clamps every element to `-limit..=limit`; NaN stays.
