@@ -128,7 +128,7 @@ fn run_here(library: &Path, name: &str, seed: u64) -> Result<ExitCode, Failure> 
     let case = case.ok_or_else(|| Failure::usage(format!("no case `{name}`")))?;
     let env = CaseEnv::new(library, seed);
     let env = env.map_err(|error| Failure::usage(format!("{}: {error}", library.display())))?;
-    let verdict = match (case.run)(&env) {
+    let verdict = match case.run(&env) {
         Verdict::Passed => json!({ "passed": true }),
         Verdict::Skipped(why) => json!({ "skipped": why }),
         Verdict::Failed(why) => json!({ "failed": why }),

@@ -2,14 +2,13 @@
 
 use super::case_env::fill;
 use super::points::instance;
-use super::{Case, CaseEnv, Verdict, ensure, judge};
-use crate::context::Slot;
-use crate::context::{Context, RunParts};
+use super::runs::ended;
+use super::{Case, CaseEnv, Outcome, ensure};
+use crate::context::{Context, RunParts, Slot};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
 use crate::plugins::guarded::{Edge, guarded};
 use crate::plugins::{HookType, Instance};
-use crate::train::{Ending, Trainer};
 use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{Error, Level, Point};
 use std::cell::RefCell;
@@ -75,7 +74,7 @@ fn snapshots(context: &Context) -> Vec<TensorSnapshot> {
 type ContextCell = Rc<RefCell<Option<Rc<Context>>>>;
 
 /// Looks before the hooks of each point and compares after them.
-fn watch(job: &mut Job, hook: &HookType, cell: &ContextCell) -> Result<(), String> {
+fn watch(job: &mut Job, hook: &HookType, cell: &ContextCell) -> Outcome {
     let seen: Rc<RefCell<Vec<TensorSnapshot>>> = Rc::default();
     let mut before = CallbackHook::new("claims_before").level(Level::HIGHEST);
     let mut after = CallbackHook::new("claims_after").level(Level::LOWEST);
@@ -106,43 +105,34 @@ fn watch(job: &mut Job, hook: &HookType, cell: &ContextCell) -> Result<(), Strin
     job.add(before).and_then(|()| job.add(after)).map_err(|error| error.to_string())
 }
 
-fn ended(trainer: &mut Trainer) -> Result<(), String> {
-    match trainer.fit() {
-        Ending::Failed(error) => Err(error.to_string()),
-        _ => Ok(()),
-    }
-}
-
 /// Each hook in a run of its own, so that no other hook is blamed.
-fn versions(case: &CaseEnv) -> Verdict {
-    judge(case.hooks().and_then(|hooks| {
-        hooks.iter().try_for_each(|hook| {
-            let entry = case.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
-            let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
-            let job = Job::load(&case.config(&entry)?, &[]);
-            let mut job = job.map_err(|error| error.to_string())?;
-            let cell = ContextCell::default();
-            watch(&mut job, hook, &cell)?;
-            let mut trainer = case.assemble(&job)?;
-            *cell.borrow_mut() = Some(Rc::clone(trainer.context()));
-            let ran = ended(&mut trainer);
-            *cell.borrow_mut() = None;
-            ran.map_err(|why| format!("`{}`: {why}", hook.name()))
-        })
-    }))
+fn versions(case: &CaseEnv) -> Outcome {
+    let hooks = case.hooks()?;
+    hooks.iter().try_for_each(|hook| {
+        let entry = case.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
+        let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
+        let job = Job::load(&case.config(&entry)?, &[]);
+        let mut job = job.map_err(|error| error.to_string())?;
+        let cell = ContextCell::default();
+        watch(&mut job, hook, &cell)?;
+        let mut trainer = case.assemble(&job)?;
+        *cell.borrow_mut() = Some(Rc::clone(trainer.context()));
+        let ran = ended(&trainer.fit());
+        *cell.borrow_mut() = None;
+        ran.map_err(|why| format!("`{}`: {why}", hook.name()))
+    })
 }
 
-fn parameter_bounds(case: &CaseEnv) -> Verdict {
-    judge(case.entries("").and_then(|entries| {
-        Edge::BOTH.into_iter().try_for_each(|edge| {
-            let mut trainer = case.trainer(&entries, &[])?;
-            guard_params(trainer.context(), edge)?;
-            ended(&mut trainer)
-        })
-    }))
+fn parameter_bounds(case: &CaseEnv) -> Outcome {
+    let entries = case.entries("")?;
+    Edge::BOTH.into_iter().try_for_each(|edge| {
+        let mut trainer = case.trainer(&entries, &[])?;
+        guard_params(trainer.context(), edge)?;
+        ended(&trainer.fit())
+    })
 }
 
-fn guard_params(context: &Context, edge: Edge) -> Result<(), String> {
+fn guard_params(context: &Context, edge: Edge) -> Outcome {
     for param in context.engine.borrow().params() {
         let copy = guarded(&param.tensor, edge).map_err(|error| error.to_string())?;
         let mut own = param.tensor.shallow_clone();
@@ -151,7 +141,7 @@ fn guard_params(context: &Context, edge: Edge) -> Result<(), String> {
     Ok(())
 }
 
-fn guard_batch(context: &Context, edge: Edge) -> Result<(), String> {
+fn guard_batch(context: &Context, edge: Edge) -> Outcome {
     let mut current = context.current.borrow_mut();
     for slot in Slot::OF_BATCH {
         let copy = current.tensor(slot).map(|tensor| guarded(tensor, edge)).transpose();
@@ -160,25 +150,24 @@ fn guard_batch(context: &Context, edge: Edge) -> Result<(), String> {
     Ok(())
 }
 
-fn batch_bounds(case: &CaseEnv) -> Verdict {
-    judge(case.context().and_then(|context| {
-        for hook in case.hooks()? {
-            for edge in Edge::BOTH {
-                let mut instance = instance(&hook, &context)?;
-                for point in &hook.manifest.points {
-                    tch::no_grad(|| fill(&context)).map_err(|error| error.to_string())?;
-                    guard_batch(&context, edge)?;
-                    call(&mut instance, *point)?;
-                    context.end_iteration().map_err(|error| error.to_string())?;
-                }
+fn batch_bounds(case: &CaseEnv) -> Outcome {
+    let context = case.context()?;
+    for hook in case.hooks()? {
+        for edge in Edge::BOTH {
+            let mut instance = instance(&hook, &context)?;
+            for point in &hook.manifest.points {
+                tch::no_grad(|| fill(&context)).map_err(|error| error.to_string())?;
+                guard_batch(&context, edge)?;
+                call(&mut instance, *point)?;
+                context.end_iteration().map_err(|error| error.to_string())?;
             }
         }
-        Ok(())
-    }))
+    }
+    Ok(())
 }
 
 /// An error is allowed, because the points are not called as in a run.
-fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
+fn call(instance: &mut Instance, point: Point) -> Outcome {
     let has_panicked = instance.on_point(point) == HrStatus::PANIC;
     ensure(!has_panicked, || format!("panicked at {point}: {}", instance.take_error()))
 }

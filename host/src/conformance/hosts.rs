@@ -2,7 +2,7 @@
 
 use super::points::{call, instance};
 use super::runs::{fit, weights};
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::plugins::{appear_newer, hide_extensions};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::HrStatus;
@@ -24,37 +24,35 @@ pub(super) static CASES: &[Case] = &[
 /// How many points the simulated host has gained: their codes follow those of this one.
 const GAINED: usize = 8;
 
-fn old(case: &CaseEnv) -> Verdict {
+fn old(case: &CaseEnv) -> Outcome {
     hide_extensions();
     let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
     // Errors are expected; crashes are not.
     let _ = trainer.map(|mut trainer| trainer.fit());
-    Verdict::Passed
+    Ok(())
 }
 
-fn newer(case: &CaseEnv) -> Verdict {
-    judge(fit(case, "", &[]).and_then(|here| {
-        appear_newer();
-        let there = fit(case, "", &[])?;
-        ensure(weights(&here) == weights(&there), || "the weights differ".to_owned())
-    }))
-}
-
-fn newer_points(case: &CaseEnv) -> Verdict {
+fn newer(case: &CaseEnv) -> Outcome {
+    let here = fit(case, "", &[])?;
     appear_newer();
-    judge(case.context().and_then(|context| {
-        case.hooks()?.iter().try_for_each(|hook| {
-            let mut instance = instance(hook, &context)?;
-            hook.manifest.points.iter().try_for_each(|point| {
-                call(&mut instance, *point)?;
-                (1..=GAINED).try_for_each(|more| {
-                    let code = u32::try_from(Point::COUNT + more).unwrap_or(u32::MAX);
-                    let status = instance.on_code(code);
-                    ensure(status == HrStatus::OK, || {
-                        format!("`{}`: an error at point code {code} after {point}", hook.name())
-                    })
+    let there = fit(case, "", &[])?;
+    ensure(weights(&here) == weights(&there), || "the weights differ".to_owned())
+}
+
+fn newer_points(case: &CaseEnv) -> Outcome {
+    appear_newer();
+    let context = case.context()?;
+    case.hooks()?.iter().try_for_each(|hook| {
+        let mut instance = instance(hook, &context)?;
+        hook.manifest.points.iter().try_for_each(|point| {
+            call(&mut instance, *point)?;
+            (1..=GAINED).try_for_each(|more| {
+                let code = u32::try_from(Point::COUNT + more).unwrap_or(u32::MAX);
+                let status = instance.on_code(code);
+                ensure(status == HrStatus::OK, || {
+                    format!("`{}`: an error at point code {code} after {point}", hook.name())
                 })
             })
         })
-    }))
+    })
 }

@@ -1,10 +1,11 @@
 //! Runs that are killed at a point and resumed.
 
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::runs::{ended, weights};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
 use crate::run::checkpoint;
-use crate::train::{Ending, Resume, Trainer};
+use crate::train::{Resume, Trainer};
 use hookrack_plugin_api::{Level, Point};
 use rustix::process::{Signal, getpid, kill_process};
 use std::os::unix::process::ExitStatusExt as _;
@@ -26,11 +27,11 @@ const FOLDER: &str = "HOOKRACK_TRIAL_FOLDER";
 /// The iteration in which it is killed: the first of the second epoch, after a checkpoint.
 const ITER: u64 = 3;
 
-fn at_every_point(case: &CaseEnv) -> Verdict {
+fn at_every_point(case: &CaseEnv) -> Outcome {
     let variable = |name| std::env::var(name).ok();
     match (variable(POINT).and_then(|name| named(&name)), variable(FOLDER)) {
-        (Some(point), Some(folder)) => judge(die(case, point, &PathBuf::from(folder))),
-        _ => judge(compare(case)),
+        (Some(point), Some(folder)) => die(case, point, &PathBuf::from(folder)),
+        _ => compare(case),
     }
 }
 
@@ -39,7 +40,7 @@ fn named(name: &str) -> Option<Point> {
 }
 
 /// Trains, and kills this process at the point.
-fn die(case: &CaseEnv, point: Point, folder: &Path) -> Result<(), String> {
+fn die(case: &CaseEnv, point: Point, folder: &Path) -> Outcome {
     let config = case.config(&case.entries("")?)?;
     let mut job = Job::load(&config, &[]).map_err(|error| error.to_string())?;
     let hook = CallbackHook::new("killer").level(Level::LOWEST).at(point, |t| {
@@ -53,9 +54,9 @@ fn die(case: &CaseEnv, point: Point, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn compare(case: &CaseEnv) -> Result<(), String> {
+fn compare(case: &CaseEnv) -> Outcome {
     let entries = case.entries("")?;
-    let whole = super::runs::weights(&case.fit(&entries, &[])?);
+    let whole = weights(&case.fit(&entries, &[])?);
     let mut points: Vec<Point> =
         case.hooks()?.iter().flat_map(|it| it.manifest.points.clone()).collect();
     // A library with metrics alone has no points of its own.
@@ -69,7 +70,7 @@ fn compare(case: &CaseEnv) -> Result<(), String> {
             continue;
         }
         let resumed = resume(case, &entries, &folder).map_err(|why| format!("{point}: {why}"))?;
-        let same = super::runs::weights(&resumed) == whole;
+        let same = weights(&resumed) == whole;
         ensure(same, || format!("killed at {point} and resumed, it ends with other weights"))?;
     }
     Ok(())
@@ -98,8 +99,5 @@ fn resume(case: &CaseEnv, entries: &str, folder: &Path) -> Result<Trainer, Strin
     if let Some(newest) = newest.map_err(|error| error.to_string())? {
         trainer.resume_from(Resume { checkpoint: newest.checkpoint, force: false });
     }
-    match trainer.fit() {
-        Ending::Failed(error) => Err(error.to_string()),
-        _ => Ok(trainer),
-    }
+    ended(&trainer.fit()).map(|()| trainer)
 }

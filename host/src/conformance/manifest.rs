@@ -1,6 +1,7 @@
 //! The library and its manifests.
 
-use super::{Case, CaseEnv, Verdict, ensure, first_fault, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
+use crate::context::RunParts;
 use crate::torch::Op;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use hookrack_plugin_api::{Param, ParamType, Presence, Value};
@@ -29,53 +30,49 @@ pub(super) static CASES: &[Case] = &[
     Case::new("manifest.words", "`mutates` contains only known words.", words),
 ];
 
-fn loads(case: &CaseEnv) -> Verdict {
-    judge(case.open().map(drop))
+fn loads(case: &CaseEnv) -> Outcome {
+    case.open().map(drop)
 }
 
-fn loads_twice(case: &CaseEnv) -> Verdict {
+fn loads_twice(case: &CaseEnv) -> Outcome {
     let (first, second) = (case.open(), case.open());
-    judge(first.and_then(|first| {
-        let (first, second) = (&first.about, &second?.about);
-        let same = first.hooks == second.hooks && first.metrics == second.metrics;
-        ensure(same, || "the manifests differ".to_owned())
-    }))
+    let first = first?;
+    let (first, second) = (&first.about, &second?.about);
+    let same = first.hooks == second.hooks && first.metrics == second.metrics;
+    ensure(same, || "the manifests differ".to_owned())
 }
 
-fn abi(case: &CaseEnv) -> Verdict {
-    judge(case.open().and_then(|library| {
-        let (major, minor) = library.about.info.abi;
-        ensure(major == ABI_MAJOR && minor <= ABI_MINOR, || {
-            format!("it is ABI {major}.{minor}, this host is {ABI_MAJOR}.{ABI_MINOR}")
-        })
-    }))
+fn abi(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    let (major, minor) = library.about.info.abi;
+    ensure(major == ABI_MAJOR && minor <= ABI_MINOR, || {
+        format!("it is ABI {major}.{minor}, this host is {ABI_MAJOR}.{ABI_MINOR}")
+    })
 }
 
-fn offers(case: &CaseEnv) -> Verdict {
-    judge(case.open().and_then(|library| {
-        let is_empty = library.hooks.is_empty() && library.metrics.is_empty();
-        ensure(!is_empty, || "it offers no hook and no metric".to_owned())
-    }))
+fn offers(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    let is_empty = library.hooks.is_empty() && library.metrics.is_empty();
+    ensure(!is_empty, || "it offers no hook and no metric".to_owned())
 }
 
-fn version(case: &CaseEnv) -> Verdict {
-    judge(case.open().and_then(|library| {
-        let info = &library.about.info;
-        let core = info.version.split(['-', '+']).next().unwrap_or_default();
-        let numbers = core.split('.').filter(|part| part.parse::<u64>().is_ok()).count();
-        ensure(!info.name.is_empty() && numbers == 3, || {
-            format!("name `{}`, version `{}`", info.name, info.version)
-        })
-    }))
+fn version(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    let info = &library.about.info;
+    let core = info.version.split(['-', '+']).next().unwrap_or_default();
+    let numbers = core.split('.').filter(|part| part.parse::<u64>().is_ok()).count();
+    ensure(!info.name.is_empty() && numbers == 3, || {
+        format!("name `{}`, version `{}`", info.name, info.version)
+    })
 }
 
-fn docs(case: &CaseEnv) -> Verdict {
+fn docs(case: &CaseEnv) -> Outcome {
     each(case, |name, doc, _| {
         ensure(!doc.trim().is_empty(), || format!("`{name}` has no description"))
     })
 }
 
-fn param_docs(case: &CaseEnv) -> Verdict {
+fn param_docs(case: &CaseEnv) -> Outcome {
     each_param(case, |name, param| {
         ensure(!param.doc.trim().is_empty(), || {
             format!("`{name}.{}` has no description", param.name)
@@ -83,11 +80,11 @@ fn param_docs(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn described(case: &CaseEnv) -> Verdict {
+fn described(case: &CaseEnv) -> Outcome {
     each(case, |name, _, params| ensure(params.is_some(), || format!("`{name}` declares none")))
 }
 
-fn defaults(case: &CaseEnv) -> Verdict {
+fn defaults(case: &CaseEnv) -> Outcome {
     each_param(case, |name, param| {
         let Presence::Default(value) = &param.presence else { return Ok(()) };
         let number = match value {
@@ -114,63 +111,55 @@ fn defaults(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn limits(case: &CaseEnv) -> Verdict {
+fn limits(case: &CaseEnv) -> Outcome {
     each_param(case, |name, param| {
         let sound = param.min.zip(param.max).is_none_or(|(min, max)| min <= max);
         ensure(sound, || format!("`{name}.{}`: {:?} to {:?}", param.name, param.min, param.max))
     })
 }
 
-fn points(case: &CaseEnv) -> Verdict {
-    judge(case.open().and_then(|library| {
-        library.hooks.iter().try_for_each(|hook| {
-            let unknown = &hook.manifest.unknown_points;
-            ensure(unknown.is_empty(), || format!("`{}`: {}", hook.name(), unknown.join(", ")))
-        })
-    }))
+fn points(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    library.hooks.iter().try_for_each(|hook| {
+        let unknown = &hook.manifest.unknown_points;
+        ensure(unknown.is_empty(), || format!("`{}`: {}", hook.name(), unknown.join(", ")))
+    })
 }
 
-fn operators(case: &CaseEnv) -> Verdict {
-    judge(case.open().and_then(|library| {
-        let hooks = library.hooks.iter().flat_map(|hook| hook.manifest.ops.clone());
-        let metrics = library.metrics.iter().flat_map(|metric| metric.manifest.ops.clone());
-        let found = |name: String| Op::find(&name).map(drop).map_err(|error| error.to_string());
-        hooks.chain(metrics).try_for_each(found)
-    }))
+fn operators(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    let hooks = library.hooks.iter().flat_map(|hook| hook.manifest.ops.clone());
+    let metrics = library.metrics.iter().flat_map(|metric| metric.manifest.ops.clone());
+    let found = |name: String| Op::find(&name).map(drop).map_err(|error| error.to_string());
+    hooks.chain(metrics).try_for_each(found)
 }
 
-fn words(case: &CaseEnv) -> Verdict {
-    const KNOWN: [&str; 8] =
-        ["params", "grads", "input", "label", "output", "loss", "lr", "momentum"];
-    judge(case.open().and_then(|library| {
-        library.hooks.iter().try_for_each(|hook| {
-            let other = hook.manifest.mutates.iter().find(|word| !KNOWN.contains(&word.as_str()));
-            ensure(other.is_none(), || format!("`{}`: {other:?}", hook.name()))
-        })
-    }))
+fn words(case: &CaseEnv) -> Outcome {
+    let library = case.open()?;
+    library.hooks.iter().try_for_each(|hook| {
+        let is_unknown =
+            |word: &&String| RunParts::declared(std::slice::from_ref(*word)).is_empty();
+        let other = hook.manifest.mutates.iter().find(is_unknown);
+        ensure(other.is_none(), || format!("`{}`: {other:?}", hook.name()))
+    })
 }
 
 /// Checks the name, the description and the parameters of every hook and metric.
-fn each(
-    case: &CaseEnv,
-    look: impl Fn(&str, &str, Option<&[Param]>) -> Result<(), String>,
-) -> Verdict {
-    let library = match case.open() {
-        Ok(library) => library,
-        Err(error) => return Verdict::Failed(error),
-    };
-    let hooks = library
+fn each(case: &CaseEnv, look: impl Fn(&str, &str, Option<&[Param]>) -> Outcome) -> Outcome {
+    let library = case.open()?;
+    library
         .hooks
         .iter()
-        .map(|it| look(&it.manifest.name, &it.manifest.doc, it.manifest.params.as_deref()));
-    let metrics = library
+        .map(|it| &it.manifest)
+        .try_for_each(|it| look(&it.name, &it.doc, it.params.as_deref()))?;
+    library
         .metrics
         .iter()
-        .map(|it| look(&it.manifest.name, &it.manifest.doc, it.manifest.params.as_deref()));
-    first_fault(hooks.chain(metrics))
+        .map(|it| &it.manifest)
+        .try_for_each(|it| look(&it.name, &it.doc, it.params.as_deref()))
 }
 
-fn each_param(case: &CaseEnv, look: impl Fn(&str, &Param) -> Result<(), String>) -> Verdict {
+fn each_param(case: &CaseEnv, look: impl Fn(&str, &Param) -> Outcome) -> Outcome {
     each(case, |name, _, params| {
         params.unwrap_or_default().iter().try_for_each(|param| look(name, param))
     })

@@ -27,6 +27,12 @@ pub enum Verdict {
     Failed(String),
 }
 
+/// What a case finds: nothing, or why the plugin does not conform.
+type Outcome = Result<(), String>;
+
+/// Why a case does not apply to a plugin, if it does not.
+type Exemption = fn(&CaseEnv) -> Result<Option<String>, String>;
+
 /// One case.
 #[derive(Clone, Copy)]
 pub struct Case {
@@ -34,13 +40,30 @@ pub struct Case {
     pub name: &'static str,
     /// What it requires of a plugin, in a sentence.
     pub demands: &'static str,
-    /// Runs it.
-    pub run: fn(&CaseEnv) -> Verdict,
+    exemption: Exemption,
+    check: fn(&CaseEnv) -> Outcome,
 }
 
 impl Case {
-    const fn new(name: &'static str, demands: &'static str, run: fn(&CaseEnv) -> Verdict) -> Self {
-        Self { name, demands, run }
+    const fn new(
+        name: &'static str,
+        demands: &'static str,
+        check: fn(&CaseEnv) -> Outcome,
+    ) -> Self {
+        Self { name, demands, exemption: |_| Ok(None), check }
+    }
+
+    const fn unless(self, exemption: Exemption) -> Self {
+        Self { exemption, ..self }
+    }
+
+    /// Runs it.
+    pub fn run(&self, env: &CaseEnv) -> Verdict {
+        match (self.exemption)(env) {
+            Ok(Some(why)) => Verdict::Skipped(why),
+            Ok(None) => (self.check)(env).map_or_else(Verdict::Failed, |()| Verdict::Passed),
+            Err(why) => Verdict::Failed(why),
+        }
     }
 }
 
@@ -61,19 +84,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
     groups.into_iter().flatten()
 }
 
-/// Failed with the first error, if there is one.
-fn first_fault(faults: impl IntoIterator<Item = Result<(), String>>) -> Verdict {
-    match faults.into_iter().find_map(Result::err) {
-        Some(fault) => Verdict::Failed(fault),
-        None => Verdict::Passed,
-    }
-}
-
-fn judge(result: Result<(), String>) -> Verdict {
-    first_fault([result])
-}
-
-fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Result<(), String> {
+fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(fault()) }
 }
 

@@ -1,7 +1,7 @@
 //! Points: called directly, in any order, and with unknown codes.
 
 use super::case_env::{fill, settings};
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::Context;
 use crate::engine::data::Prng;
 use crate::plugins::{HookType, Instance};
@@ -13,7 +13,7 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "points.create_and_destroy",
         "A hook can be created and destroyed without a call.",
-        bare,
+        |case| instances(case, |_, _| Ok(())),
     ),
     Case::new(
         "points.attach_and_detach",
@@ -29,17 +29,11 @@ pub(super) static CASES: &[Case] = &[
     Case::new("points.after_detach", "A call after `on_detach` causes no crash.", after_detach),
 ];
 
-fn instances(
-    case: &CaseEnv,
-    act: impl Fn(&HookType, &mut Instance) -> Result<(), String>,
-) -> Verdict {
-    judge(with_context(case, |hook, context| act(hook, &mut instance(hook, context)?)))
+fn instances(case: &CaseEnv, act: impl Fn(&HookType, &mut Instance) -> Outcome) -> Outcome {
+    with_context(case, |hook, context| act(hook, &mut instance(hook, context)?))
 }
 
-fn with_context(
-    case: &CaseEnv,
-    act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>,
-) -> Result<(), String> {
+fn with_context(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Outcome) -> Outcome {
     let context = case.context()?;
     case.hooks()?
         .iter()
@@ -51,11 +45,7 @@ pub(super) fn instance(hook: &HookType, context: &Rc<Context>) -> Result<Instanc
     Instance::hook(hook, hook.name(), &settings, context)
 }
 
-fn bare(case: &CaseEnv) -> Verdict {
-    instances(case, |_, _| Ok(()))
-}
-
-fn attach(case: &CaseEnv) -> Verdict {
+fn attach(case: &CaseEnv) -> Outcome {
     instances(case, |_, instance| {
         instance.on_point(Point::OnAttach);
         instance.on_point(Point::OnDetach);
@@ -63,8 +53,8 @@ fn attach(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn two(case: &CaseEnv) -> Verdict {
-    judge(with_context(case, |hook, context| {
+fn two(case: &CaseEnv) -> Outcome {
+    with_context(case, |hook, context| {
         let (mut first, mut second) = (instance(hook, context)?, instance(hook, context)?);
         for point in [Point::OnAttach, Point::AfterTrainIter] {
             first.on_point(point);
@@ -73,10 +63,10 @@ fn two(case: &CaseEnv) -> Verdict {
         drop(first);
         second.on_point(Point::AfterTrainIter);
         Ok(())
-    }))
+    })
 }
 
-fn unlisted(case: &CaseEnv) -> Verdict {
+fn unlisted(case: &CaseEnv) -> Outcome {
     instances(case, |hook, instance| {
         let listed = &hook.manifest.points;
         Point::ALL.iter().filter(|point| !listed.contains(point)).try_for_each(|point| {
@@ -86,7 +76,7 @@ fn unlisted(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn unknown(case: &CaseEnv) -> Verdict {
+fn unknown(case: &CaseEnv) -> Outcome {
     instances(case, |_, instance| {
         [Point::COUNT + 1, 999, 1 << 20, u32::MAX as usize].into_iter().try_for_each(|code| {
             let code = u32::try_from(code).unwrap_or(u32::MAX);
@@ -97,14 +87,14 @@ fn unknown(case: &CaseEnv) -> Verdict {
 }
 
 /// Fails on a panic. An error is allowed, because the points are not called as in a run.
-pub(super) fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
+pub(super) fn call(instance: &mut Instance, point: Point) -> Outcome {
     match instance.on_point(point) {
         HrStatus::PANIC => Err(format!("panicked at {point}: {}", instance.take_error())),
         _ => Ok(()),
     }
 }
 
-fn any_order(case: &CaseEnv) -> Verdict {
+fn any_order(case: &CaseEnv) -> Outcome {
     let mut random = Prng::new(&[case.seed]);
     let order: Vec<usize> =
         (0..400).map(|_| usize::try_from(random.next_u64() >> 33).unwrap_or(0)).collect();
@@ -114,24 +104,24 @@ fn any_order(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn without_batch(case: &CaseEnv) -> Verdict {
-    judge(with_context(case, |hook, context| {
+fn without_batch(case: &CaseEnv) -> Outcome {
+    with_context(case, |hook, context| {
         context.end_iteration().map_err(|error| error.to_string())?;
         let mut instance = instance(hook, context)?;
         hook.manifest.points.iter().try_for_each(|point| call(&mut instance, *point))?;
         drop(instance);
         tch::no_grad(|| fill(context)).map_err(|error| error.to_string())
-    }))
+    })
 }
 
-fn repeated(case: &CaseEnv) -> Verdict {
+fn repeated(case: &CaseEnv) -> Outcome {
     instances(case, |hook, instance| {
         let points = hook.manifest.points.iter();
         points.flat_map(|point| [*point; 100]).try_for_each(|point| call(instance, point))
     })
 }
 
-fn after_detach(case: &CaseEnv) -> Verdict {
+fn after_detach(case: &CaseEnv) -> Outcome {
     instances(case, |hook, instance| {
         call(instance, Point::OnAttach)?;
         call(instance, Point::OnDetach)?;

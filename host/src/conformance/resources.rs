@@ -1,7 +1,7 @@
 //! Leaks of tensors, memory, files and threads, and changes to the process.
 
 use super::points::instance;
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::plugins::crash::SignalGuard;
 use crate::process_memory::ProcessMemory;
 use hookrack_plugin_api::Point;
@@ -55,8 +55,8 @@ fn live(case: &CaseEnv, times: usize) -> Result<usize, String> {
     Ok(after.saturating_sub(before))
 }
 
-fn handles(case: &CaseEnv) -> Verdict {
-    judge(live(case, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors"))))
+fn handles(case: &CaseEnv) -> Outcome {
+    live(case, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors")))
 }
 
 /// The memory of this process in bytes.
@@ -64,38 +64,36 @@ fn resident() -> u64 {
     ProcessMemory::read().unwrap_or_default().current
 }
 
-fn memory(case: &CaseEnv) -> Verdict {
-    judge(live(case, 100).and_then(|_| {
-        let before = resident();
-        live(case, 1000)?;
-        let grown = resident().saturating_sub(before);
-        ensure(grown < 64 << 20, || format!("{} MiB", grown >> 20))
-    }))
+fn memory(case: &CaseEnv) -> Outcome {
+    live(case, 100)?;
+    let before = resident();
+    live(case, 1000)?;
+    let grown = resident().saturating_sub(before);
+    ensure(grown < 64 << 20, || format!("{} MiB", grown >> 20))
 }
 
 fn entries(folder: &str) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-fn count_stays(case: &CaseEnv, folder: &str) -> Verdict {
-    judge(live(case, 2).and_then(|_| {
-        let before = entries(folder);
-        live(case, 100)?;
-        let after = entries(folder);
-        ensure(after <= before, || format!("{before} before, {after} after"))
-    }))
+fn count_stays(case: &CaseEnv, folder: &str) -> Outcome {
+    live(case, 2)?;
+    let before = entries(folder);
+    live(case, 100)?;
+    let after = entries(folder);
+    ensure(after <= before, || format!("{before} before, {after} after"))
 }
 
-fn descriptors(case: &CaseEnv) -> Verdict {
+fn descriptors(case: &CaseEnv) -> Outcome {
     count_stays(case, "/proc/self/fd")
 }
 
-fn threads(case: &CaseEnv) -> Verdict {
+fn threads(case: &CaseEnv) -> Outcome {
     count_stays(case, "/proc/self/task")
 }
 
 /// The threads of the host and of libtorch are there after a first run.
-fn run_threads(case: &CaseEnv) -> Verdict {
+fn run_threads(case: &CaseEnv) -> Outcome {
     let settled = |most: usize| {
         // A thread that is ending may take a moment.
         (0..100).find_map(|_| {
@@ -106,40 +104,37 @@ fn run_threads(case: &CaseEnv) -> Verdict {
             (now <= most).then_some(now)
         })
     };
-    judge(case.entries("").and_then(|with| {
-        case.fit("", &[])?;
-        let before = entries("/proc/self/task");
-        case.fit(&with, &[])?;
-        ensure(settled(before).is_some(), || {
-            format!("{before} before, {} after", entries("/proc/self/task"))
-        })
-    }))
+    let with = case.entries("")?;
+    case.fit("", &[])?;
+    let before = entries("/proc/self/task");
+    case.fit(&with, &[])?;
+    ensure(settled(before).is_some(), || {
+        format!("{before} before, {} after", entries("/proc/self/task"))
+    })
 }
 
-fn run_handles(case: &CaseEnv) -> Verdict {
-    judge(case.entries("").and_then(|entries| {
-        let trainer = case.fit(&entries, &[])?;
-        let context = trainer.context().clone();
-        drop(trainer);
-        let left = context.arena.borrow().owned_len();
-        ensure(left == 0, || format!("{left} tensors"))
-    }))
+fn run_handles(case: &CaseEnv) -> Outcome {
+    let entries = case.entries("")?;
+    let trainer = case.fit(&entries, &[])?;
+    let context = trainer.context().clone();
+    drop(trainer);
+    let left = context.arena.borrow().owned_len();
+    ensure(left == 0, || format!("{left} tensors"))
 }
 
 /// Checks that a run does not change something.
-fn stays<T: PartialEq>(case: &CaseEnv, look: impl Fn() -> T, what: &str) -> Verdict {
-    judge(case.entries("").and_then(|entries| {
-        let before = look();
-        case.fit(&entries, &[])?;
-        ensure(look() == before, || format!("{what} has changed"))
-    }))
+fn stays<T: PartialEq>(case: &CaseEnv, look: impl Fn() -> T, what: &str) -> Outcome {
+    let entries = case.entries("")?;
+    let before = look();
+    case.fit(&entries, &[])?;
+    ensure(look() == before, || format!("{what} has changed"))
 }
 
-fn folder(case: &CaseEnv) -> Verdict {
+fn folder(case: &CaseEnv) -> Outcome {
     stays(case, || std::env::current_dir().ok(), "the working directory")
 }
 
-fn environment(case: &CaseEnv) -> Verdict {
+fn environment(case: &CaseEnv) -> Outcome {
     stays(
         case,
         || std::env::vars_os().collect::<BTreeMap<OsString, OsString>>(),
@@ -147,7 +142,7 @@ fn environment(case: &CaseEnv) -> Verdict {
     )
 }
 
-fn umask(case: &CaseEnv) -> Verdict {
+fn umask(case: &CaseEnv) -> Outcome {
     let mask = || {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         status.lines().find(|line| line.starts_with("Umask:")).map(str::to_owned)
@@ -155,15 +150,12 @@ fn umask(case: &CaseEnv) -> Verdict {
     stays(case, mask, "the umask")
 }
 
-fn signals(case: &CaseEnv) -> Verdict {
-    judge(case.entries("").and_then(|entries| {
-        // Except those that the host and libtorch install on demand.
-        case.fit("", &[])?;
-        let guard = SignalGuard::of(&(1..32).collect::<Vec<_>>());
-        case.fit(&entries, &[])?;
-        let replaced = guard.restore();
-        ensure(replaced.is_empty(), || {
-            format!("the handlers of signals {replaced:?} were replaced")
-        })
-    }))
+fn signals(case: &CaseEnv) -> Outcome {
+    let entries = case.entries("")?;
+    // Except those that the host and libtorch install on demand.
+    case.fit("", &[])?;
+    let guard = SignalGuard::of(&(1..32).collect::<Vec<_>>());
+    case.fit(&entries, &[])?;
+    let replaced = guard.restore();
+    ensure(replaced.is_empty(), || format!("the handlers of signals {replaced:?} were replaced"))
 }

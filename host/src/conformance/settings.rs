@@ -1,7 +1,7 @@
 //! Valid and invalid settings, passed to `create` directly.
 
 use super::case_env::settings;
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::Context;
 use crate::plugins::{HookType, Instance, MetricTrial, MetricType, NO_REASON};
 use hookrack_plugin_api::{Param, ParamType, Value};
@@ -28,8 +28,6 @@ pub(super) static CASES: &[Case] = &[
     Case::new("settings.reasons", "Refused settings are reported with a reason.", reasons),
 ];
 
-type Made = Result<(), String>;
-
 /// A hook or a metric of the library.
 enum Type {
     Hook(HookType),
@@ -52,7 +50,7 @@ impl Type {
     }
 }
 
-fn make(of: &Type, value: &Value, context: &Rc<Context>) -> Made {
+fn make(of: &Type, value: &Value, context: &Rc<Context>) -> Outcome {
     match of {
         Type::Hook(hook) => Instance::hook(hook, hook.name(), value, context).map(drop),
         Type::Metric(metric) => MetricTrial::new(metric, value, context).map(drop),
@@ -63,9 +61,9 @@ fn make(of: &Type, value: &Value, context: &Rc<Context>) -> Made {
 fn with(
     case: &CaseEnv,
     change: impl Fn(&Param) -> Vec<Value>,
-    check: impl Fn(Made) -> Made,
-) -> Verdict {
-    judge(tried(case, |hook, whole, context| {
+    check: impl Fn(Outcome) -> Outcome,
+) -> Outcome {
+    tried(case, |hook, whole, context| {
         for param in hook.params().unwrap_or_default() {
             for value in change(param) {
                 let tree = replaced(whole, &param.name, value.clone());
@@ -75,10 +73,10 @@ fn with(
             }
         }
         Ok(())
-    }))
+    })
 }
 
-fn tried(case: &CaseEnv, try_one: impl Fn(&Type, &Value, &Rc<Context>) -> Made) -> Made {
+fn tried(case: &CaseEnv, try_one: impl Fn(&Type, &Value, &Rc<Context>) -> Outcome) -> Outcome {
     let context = case.context()?;
     let hooks = case.hooks()?.into_iter().map(Type::Hook);
     for one in hooks.chain(case.metrics()?.into_iter().map(Type::Metric)) {
@@ -97,7 +95,7 @@ fn replaced(whole: &Value, key: &str, value: Value) -> Value {
 
 /// Accepts any result: the process did not crash.
 #[expect(clippy::unnecessary_wraps, reason = "has the signature of a check")]
-fn survived(_made: Made) -> Made {
+fn survived(_made: Outcome) -> Outcome {
     Ok(())
 }
 
@@ -110,21 +108,21 @@ fn number(param: &Param, number: f64) -> Option<Value> {
     }
 }
 
-fn defaults(case: &CaseEnv) -> Verdict {
-    judge(tried(case, |hook, whole, context| {
+fn defaults(case: &CaseEnv) -> Outcome {
+    tried(case, |hook, whole, context| {
         make(hook, whole, context).map_err(|why| format!("`{}`: {why}", hook.name()))
-    }))
+    })
 }
 
-fn minimum(case: &CaseEnv) -> Verdict {
+fn minimum(case: &CaseEnv) -> Outcome {
     with(case, |param| param.min.and_then(|min| number(param, min)).into_iter().collect(), |it| it)
 }
 
-fn maximum(case: &CaseEnv) -> Verdict {
+fn maximum(case: &CaseEnv) -> Outcome {
     with(case, |param| param.max.and_then(|max| number(param, max)).into_iter().collect(), |it| it)
 }
 
-fn choices(case: &CaseEnv) -> Verdict {
+fn choices(case: &CaseEnv) -> Outcome {
     let all = |param: &Param| match &param.ty {
         ParamType::OneOf(names) => names.iter().cloned().map(Value::Str).collect(),
         _ => Vec::new(),
@@ -132,17 +130,17 @@ fn choices(case: &CaseEnv) -> Verdict {
     with(case, all, |it| it)
 }
 
-fn below(case: &CaseEnv) -> Verdict {
+fn below(case: &CaseEnv) -> Outcome {
     let beyond = |param: &Param| param.min.and_then(|min| number(param, min - 1.0));
     with(case, |param| beyond(param).into_iter().collect(), survived)
 }
 
-fn above(case: &CaseEnv) -> Verdict {
+fn above(case: &CaseEnv) -> Outcome {
     let beyond = |param: &Param| param.max.and_then(|max| number(param, max + 1.0));
     with(case, |param| beyond(param).into_iter().collect(), survived)
 }
 
-fn wrong_type(case: &CaseEnv) -> Verdict {
+fn wrong_type(case: &CaseEnv) -> Outcome {
     let other = |param: &Param| match param.ty {
         ParamType::Any | ParamType::Model => Vec::new(),
         ParamType::Bool => vec![Value::Str("yes".to_owned())],
@@ -154,7 +152,7 @@ fn wrong_type(case: &CaseEnv) -> Verdict {
     with(case, other, |made| ensure(made.is_err(), || "it was accepted".to_owned()))
 }
 
-fn nan(case: &CaseEnv) -> Verdict {
+fn nan(case: &CaseEnv) -> Outcome {
     let odd = |param: &Param| match param.ty {
         ParamType::Float => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(Value::Float).to_vec(),
         ParamType::Int => [i64::MIN, i64::MAX].map(Value::Int).to_vec(),
@@ -163,7 +161,7 @@ fn nan(case: &CaseEnv) -> Verdict {
     with(case, odd, survived)
 }
 
-fn long_text(case: &CaseEnv) -> Verdict {
+fn long_text(case: &CaseEnv) -> Outcome {
     let long = |param: &Param| match param.ty {
         ParamType::Str | ParamType::OneOf(_) => vec![Value::Str("\u{e9}".repeat(500_000))],
         _ => Vec::new(),
@@ -171,29 +169,29 @@ fn long_text(case: &CaseEnv) -> Verdict {
     with(case, long, survived)
 }
 
-fn unknown_key(case: &CaseEnv) -> Verdict {
-    judge(tried(case, |hook, whole, context| {
+fn unknown_key(case: &CaseEnv) -> Outcome {
+    tried(case, |hook, whole, context| {
         survived(make(hook, &replaced(whole, "no_such_key", Value::Int(1)), context))
-    }))
+    })
 }
 
-fn empty(case: &CaseEnv) -> Verdict {
-    judge(tried(case, |hook, _, context| survived(make(hook, &Value::empty(), context))))
+fn empty(case: &CaseEnv) -> Outcome {
+    tried(case, |hook, _, context| survived(make(hook, &Value::empty(), context)))
 }
 
-fn no_table(case: &CaseEnv) -> Verdict {
+fn no_table(case: &CaseEnv) -> Outcome {
     let others = [Value::Int(7), Value::Str("text".into()), Value::List(vec![Value::Bool(true)])];
-    judge(tried(case, |hook, _, context| {
+    tried(case, |hook, _, context| {
         others.iter().try_for_each(|other| survived(make(hook, other, context)))
-    }))
+    })
 }
 
-fn nested(case: &CaseEnv) -> Verdict {
+fn nested(case: &CaseEnv) -> Outcome {
     let deep = (0..90).fold(Value::Int(1), |inner, _| Value::List(vec![inner]));
     with(case, |_| vec![deep.clone()], survived)
 }
 
-fn reasons(case: &CaseEnv) -> Verdict {
+fn reasons(case: &CaseEnv) -> Outcome {
     let other = |param: &Param| match param.ty {
         ParamType::Int | ParamType::Float => vec![Value::Str("many".to_owned())],
         _ => Vec::new(),

@@ -1,7 +1,7 @@
 //! State: saved, restored, and damaged in a checkpoint.
 
 use super::points::instance;
-use super::{Case, CaseEnv, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::Context;
 use crate::engine::SavedState;
 use crate::engine::data::Prng;
@@ -53,7 +53,7 @@ fn save(context: &Context, instance: &Instance) -> Result<SavedState, String> {
     gather(context, |writer| instance.save_state(writer)).map_err(|failure| failure.why)
 }
 
-fn load(context: &Context, instance: &mut Instance, state: &SavedState) -> Result<(), String> {
+fn load(context: &Context, instance: &mut Instance, state: &SavedState) -> Outcome {
     give_back(context, state, |reader| instance.load_state(reader))
 }
 
@@ -80,16 +80,15 @@ fn used(hook: &HookType, context: &Rc<Context>) -> Result<Instance, String> {
     Ok(instance)
 }
 
-fn each(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>) -> Verdict {
-    judge(case.context().and_then(|context| {
-        case.hooks()?.iter().try_for_each(|hook| {
-            act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name()))
-        })
-    }))
+fn each(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Outcome) -> Outcome {
+    let context = case.context()?;
+    case.hooks()?
+        .iter()
+        .try_for_each(|hook| act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name())))
 }
 
 /// Loads the state that `change` modified into a new instance, which may refuse it.
-fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Verdict {
+fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Outcome {
     each(case, |hook, context| {
         let Ok(state) = save(context, &used(hook, context)?) else { return Ok(()) };
         for changed in change(state) {
@@ -103,11 +102,11 @@ fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Ve
     })
 }
 
-fn at_once(case: &CaseEnv) -> Verdict {
+fn at_once(case: &CaseEnv) -> Outcome {
     each(case, |hook, context| save(context, &instance(hook, context)?).map(drop))
 }
 
-fn twice(case: &CaseEnv) -> Verdict {
+fn twice(case: &CaseEnv) -> Outcome {
     each(case, |hook, context| {
         let used = used(hook, context)?;
         let (first, second) = (save(context, &used)?, save(context, &used)?);
@@ -115,7 +114,7 @@ fn twice(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn round_trip(case: &CaseEnv) -> Verdict {
+fn round_trip(case: &CaseEnv) -> Outcome {
     each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut fresh = instance(hook, context)?;
@@ -124,7 +123,7 @@ fn round_trip(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn into_used(case: &CaseEnv) -> Verdict {
+fn into_used(case: &CaseEnv) -> Outcome {
     each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut other = used(hook, context)?;
@@ -135,7 +134,7 @@ fn into_used(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn empty(case: &CaseEnv) -> Verdict {
+fn empty(case: &CaseEnv) -> Outcome {
     offered(case, |_| vec![SavedState::default()])
 }
 
@@ -144,7 +143,7 @@ fn copy(state: &SavedState) -> SavedState {
     SavedState { values: state.values.clone(), tensors: tensors.collect() }
 }
 
-fn missing_key(case: &CaseEnv) -> Verdict {
+fn missing_key(case: &CaseEnv) -> Outcome {
     offered(case, |state| {
         let values = state.values.keys().map(|key| {
             let mut without = copy(&state);
@@ -160,14 +159,14 @@ fn missing_key(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn extra_key(case: &CaseEnv) -> Verdict {
+fn extra_key(case: &CaseEnv) -> Outcome {
     offered(case, |mut state| {
         state.values.insert("of_another_version".to_owned(), Value::Int(2));
         vec![state]
     })
 }
 
-fn wrong_types(case: &CaseEnv) -> Verdict {
+fn wrong_types(case: &CaseEnv) -> Outcome {
     offered(case, |state| {
         let others = [Value::Str("text".into()), Value::Bool(true), Value::List(Vec::new())];
         let with = |other: &Value| {
@@ -179,7 +178,7 @@ fn wrong_types(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn random(case: &CaseEnv) -> Verdict {
+fn random(case: &CaseEnv) -> Outcome {
     let mut random = Prng::new(&[case.seed, 1]);
     let numbers: Vec<u64> = (0..64).map(|_| random.next_u64()).collect();
     offered(case, |state| {
@@ -216,7 +215,7 @@ fn tree(random: &mut Prng, depth: u32) -> Value {
     }
 }
 
-fn random_trees(case: &CaseEnv) -> Verdict {
+fn random_trees(case: &CaseEnv) -> Outcome {
     offered(case, |state| {
         let mut random = Prng::new(&[case.seed, 2]);
         let mut with = || {
@@ -228,7 +227,7 @@ fn random_trees(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn random_bytes(case: &CaseEnv) -> Verdict {
+fn random_bytes(case: &CaseEnv) -> Outcome {
     use tch::Kind::{Bool, Double, Float, Half, Int, Int64, Uint8};
     let mut random = Prng::new(&[case.seed, 3]);
     let mut bytes = |count: usize| -> Vec<u8> {
@@ -257,7 +256,7 @@ fn random_bytes(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn other_shapes(case: &CaseEnv) -> Verdict {
+fn other_shapes(case: &CaseEnv) -> Outcome {
     offered(case, |state| {
         let shapes: [&[i64]; 3] = [&[], &[0], &[3, 5]];
         let with = |shape: &&[i64]| {
@@ -271,7 +270,7 @@ fn other_shapes(case: &CaseEnv) -> Verdict {
     })
 }
 
-fn declared(case: &CaseEnv) -> Verdict {
+fn declared(case: &CaseEnv) -> Outcome {
     each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         ensure(state.is_empty() || hook.manifest.has_state, || {
