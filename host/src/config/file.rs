@@ -129,11 +129,9 @@ impl ConfigFile {
 
     /// Whether a folder was found only because of the current directory, although its libraries must be verified.
     fn is_chance(&self, folder: &Folder, trust: &PluginTrust) -> bool {
-        let of_default = matches!(folder.origin, Origin::Default)
-            && folder.path.parent() != Some(self.beside().as_path());
         let own = trust.folders.iter().find(|own| own.dir == folder.path);
         let policy = own.map_or(trust.policy, |own| own.policy);
-        folder.exists && (folder.is_of_current || of_default) && policy == TrustPolicy::Require
+        folder.exists && folder.is_of_current && policy == TrustPolicy::Require
     }
 
     /// The folder of the config.
@@ -195,7 +193,7 @@ impl ConfigFile {
             }
         };
         let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
-        let dirs = plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker));
+        let dirs = plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, self.beside(), checker));
         let search = locate::search(plugins.node("search"), &self.search);
         let trust = locate::trust(&plugins, &self.default_lock(), checker);
         Folders { dirs: dirs.unwrap_or_default(), search, trust }
