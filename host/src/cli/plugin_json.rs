@@ -3,6 +3,8 @@
 use crate::plugins::loader::Refusal;
 use crate::plugins::{LoadError, PluginFile, PluginSet};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Every file that was found, in the order of the search: those that can be loaded, then the others.
@@ -11,7 +13,7 @@ pub(super) fn files(set: &PluginSet) -> Json {
     let failed = set.failed.iter().map(|(path, error)| failed(path, error));
     let shadowed = set.shadowed.iter().map(|(path, first)| {
         let reason = format!("{} takes precedence", first.display());
-        json!({ "file": file_name(path), "path": path, "state": "shadowed", "reason": reason })
+        json!({ "file": file_name(path), "path": whole(path), "state": "shadowed", "reason": reason })
     });
     ready.chain(failed).chain(shadowed).collect()
 }
@@ -22,7 +24,7 @@ fn ready(path: &Path, library: &PluginFile) -> Json {
     let metrics: Vec<_> = about.metrics.iter().map(|metric| &metric.name).collect();
     json!({
         "file": file_name(path),
-        "path": path,
+        "path": whole(path),
         "state": "ready",
         "name": about.info.name,
         "version": about.info.version,
@@ -30,6 +32,7 @@ fn ready(path: &Path, library: &PluginFile) -> Json {
         "sha256": about.sha256,
         "locked": library.verification.locked,
         "signer": library.verification.signer,
+        "warning": library.verification.warning,
         "hooks": hooks,
         "metrics": metrics,
     })
@@ -42,7 +45,7 @@ fn failed(path: &Path, error: &LoadError) -> Json {
     };
     json!({
         "file": file_name(path),
-        "path": path,
+        "path": whole(path),
         "state": state,
         "step": error.reason.step(),
         "reason": error.reason.to_string(),
@@ -50,6 +53,11 @@ fn failed(path: &Path, error: &LoadError) -> Json {
     })
 }
 
-fn file_name(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()
+fn file_name(path: &Path) -> Option<Cow<'_, str>> {
+    path.file_name().map(OsStr::to_string_lossy)
+}
+
+/// JSON has no names that are not UTF-8.
+fn whole(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
 }

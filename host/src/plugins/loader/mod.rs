@@ -38,11 +38,12 @@ pub use error::{LoadError, Refusal, VersionMismatch};
 pub use image::Image;
 pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
-pub use locate::{LocateError, ReadError, folder};
+pub use locate::{LocateError, ReadError, folder, read_text};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
 pub use place::{Fault, PlaceError, check_place};
 pub use root::RootError;
 pub use table::{FlagsError, TableError, check_library_header};
+pub use text::visible;
 
 use dlopen::Opened;
 use std::collections::BTreeMap;
