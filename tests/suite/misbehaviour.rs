@@ -53,6 +53,8 @@ fn signal_number(name: &str) -> i32 {
     match name {
         "SIGSEGV" => 11,
         "SIGABRT" => 6,
+        "SIGTRAP" => 5,
+        "SIGALRM" => 14,
         other => panic!("{other}"),
     }
 }
@@ -88,7 +90,10 @@ fn faults(case: &Path) -> Vec<String> {
 }
 
 /// The fixtures without an expectation in a file of their own, and the test that says what they do.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 20] = [
+    ("crash_in_destructor", "misbehaviour.rs"),
+    ("cpp_throw_in", "misbehaviour.rs"),
+    ("crash_outside_of_a_probe", "misbehaviour.rs"),
     ("evolving", "abi_evolution.rs"),
     ("executable", "loader.rs"),
     ("fails_at_new_points", "test_plugin.rs"),
@@ -165,6 +170,88 @@ fn a_crash_report_has_hook_point_service_and_a_backtrace_with_the_plugin() {
     let frames = crash["backtrace"].as_array().unwrap();
     assert!(frames[0].as_str().unwrap().starts_with("libsegfault.so+0x"), "{crash}");
     assert!(frames.iter().any(|it| it.as_str().unwrap().starts_with("hookrack+0x")), "{crash}");
+}
+
+#[test]
+fn a_call_through_a_null_pointer_is_reported_with_its_caller() {
+    let crash: serde_json::Value = serde_json::from_str(&trial("null_call", &[]).crash).unwrap();
+    assert_eq!((&crash["instruction"], &crash["address"]), (&"0x0".into(), &"0x0".into()));
+    assert!(crash["backtrace"][0].as_str().unwrap().starts_with("libnull_call.so+0x"), "{crash}");
+}
+
+#[test]
+fn a_process_that_a_plugin_forks_is_none_of_the_run() {
+    let bench = bench("forks", "");
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0);
+    assert_eq!(run.record()["outcome"], "completed");
+    assert!(!run.path.join("crash.json").exists() && !ran.stderr.contains("details: "));
+    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn an_exception_that_leaves_any_function_of_a_hook_is_named() {
+    for function in ["CREATE", "SAVE", "DESTROY"] {
+        let bench = Bench::new("[[custom_hooks]]\ntype = \"CppThrowIn\"\n");
+        let library = bench.path("plugins/libcpp_throw_in.so");
+        compile_c("cpp_throw_in", &library, &["-shared", &format!("-DIN_{function}=true")]);
+        let (ran, run) = bench.train("run", &[]);
+        assert_eq!(ran.code, None, "ended by a signal");
+        ran.says(&["error: SIGABRT in libcpp_throw_in.so, CppThrowIn, iteration "]);
+        assert!(run.path.join("crash.json").exists(), "{function}");
+    }
+}
+
+#[test]
+fn a_library_that_ends_the_process_while_it_is_loaded_is_named_by_every_command() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"CrashOutsideOfAProbe\"\n");
+    let library = bench.path("plugins/libcrash_outside_of_a_probe.so");
+    let while_loaded = "in libcrash_outside_of_a_probe.so, while it was loaded";
+    compile_c("crash_outside_of_a_probe", &library, &["-shared"]);
+    for command in ["train", "check", "plan", "config"] {
+        let ran = bench.run([command, "config.toml"]);
+        assert_eq!(ran.code, None, "ended by a signal");
+        ran.says(&[&format!("error: SIGSEGV {while_loaded}")]);
+    }
+    compile_c("crash_outside_of_a_probe", &library, &["-shared", "-DEXIT"]);
+    bench.run(["check", "config.toml"]).expect(3).says(&[&format!("error: exit() {while_loaded}")]);
+}
+
+#[test]
+fn a_library_whose_destructor_would_crash_does_not_change_the_end_of_a_run() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"CrashInDestructor\"\n");
+    let library = bench.path("plugins/libcrash_in_destructor.so");
+    compile_c("crash_in_destructor", &library, &["-shared"]);
+    for (name, more) in [("run", &[][..]), ("supervised", &["--supervise"])] {
+        let (ran, run) = bench.train(name, more);
+        ran.expect(0);
+        assert_eq!(run.record()["outcome"], "completed");
+    }
+}
+
+#[test]
+fn a_hook_that_is_created_to_check_a_config_is_named_if_it_crashes() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"CppThrowIn\"\n");
+    let library = bench.path("plugins/libcpp_throw_in.so");
+    compile_c("cpp_throw_in", &library, &["-shared", "-DIN_CREATE=true"]);
+    let ran = bench.run(["check", "config.toml"]);
+    assert_eq!(ran.code, None, "ended by a signal");
+    ran.says(&["error: SIGABRT in libcpp_throw_in.so, CppThrowIn, iteration 0"]);
+}
+
+#[test]
+fn a_hook_that_hangs_in_an_evaluation_is_named_and_a_signal_ends_it() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"Hang\"\n");
+    let points = "-DPOINTS=\"\\\"before_test\\\"\"";
+    compile_c("hang", &bench.path("plugins/libhang.so"), &["-shared", "-DWHEN=1", points]);
+    bench.trained("run", &[]);
+    let limit = ["-s", "train.hang_seconds=0.5"];
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"].iter().chain(&limit));
+    ran.expect(143).says(&[
+        "hook `Hang` (libhang.so) has not returned from before_test for ",
+        "ending without saving, because SIGTERM has requested the end of the run",
+    ]);
+    assert!(!ran.stderr.contains("interrupted twice"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What the host does before a library runs in it, and that nothing done to the file afterwards matters.
 
-use crate::workbench::{Bench, Ran, cache, program};
+use crate::workbench::{Bench, Ran, TINY, cache, program};
 use crate::workshop::{compile_c, fixtures};
 use serde_json::Value as Json;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -236,4 +238,46 @@ fn a_library_that_is_probed_can_read_and_start_threads_and_nothing_else() {
     // In the host it declares something else than in the probe: the config was checked against another manifest.
     let checked = Ran::of(&mut hookrack(&bench, &["check", "config.toml"]));
     checked.expect(3).says(&["libpries.so: its manifests differ from those that the probe saw"]);
+}
+
+#[test]
+fn a_file_of_any_name_is_listed_and_loaded_and_none_controls_the_terminal() {
+    let bench = Bench::bare();
+    fs::create_dir(bench.path("here")).unwrap();
+    compile_c("good", &bench.path("good.so"), &["-shared"]);
+    let names: [&[u8]; 3] = [b"a\x1b[2J.so", b"b\nlibc.so  quiet.so", b"c\xff.so"];
+    for name in names {
+        let file = bench.path("here").join(OsStr::from_bytes(name));
+        fs::copy(bench.path("good.so"), file).unwrap();
+        let bad = bench.path("here").join(OsStr::from_bytes(&[b"bad", name].concat()));
+        fs::write(bad, "text").unwrap();
+    }
+    let listed = bench.run(["plugins", "--dir", "here"]);
+    assert!(!listed.expect(0).stdout.contains('\u{1b}'), "{}", listed.stdout);
+    listed.prints(&["a\\u{1b}[2J.so  quiet 0.1.0", "b\\nlibc.so  quiet.so  quiet 0.1.0"]);
+    listed.prints(&["c\u{fffd}.so  quiet 0.1.0", "bada\\u{1b}[2J.so: not an ELF shared library"]);
+    let json = bench.run(["plugins", "--dir", "here", "--json"]);
+    let files: Json = serde_json::from_str(&json.expect(0).stdout).unwrap();
+    let ready = files.as_array().unwrap().iter().filter(|file| file["state"] == "ready");
+    assert_eq!(ready.count(), names.len(), "{files}");
+    let quiet = "[[custom_hooks]]\ntype = \"Quiet\"\n";
+    let dirs = TINY.replace("dirs = [\"plugins\"]", "dirs = [\"alone\"]");
+    bench.write("config.toml", &(dirs + quiet));
+    fs::create_dir(bench.path("alone")).unwrap();
+    let alone = bench.path("alone").join(OsStr::from_bytes(names[2]));
+    fs::copy(bench.path("good.so"), alone).unwrap();
+    bench.train("run", &[]).0.expect(0);
+}
+
+#[test]
+fn of_a_large_file_that_is_no_library_only_the_beginning_is_read() {
+    let bench = with_good_library();
+    let file = fs::File::create(bench.path("here/libx.so")).unwrap();
+    // More than there is memory for; on the disk it takes no space.
+    file.set_len((4 << 30) - 1).unwrap();
+    let limited = format!("ulimit -v {}; exec \"$0\" plugins --dir here", 3 << 20);
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited]).arg(program()).current_dir(bench.path("."));
+    command.env_remove("LD_LIBRARY_PATH").env("XDG_CACHE_HOME", bench.path("cache"));
+    Ran::of(&mut command).expect(0).prints(&["libx.so: not an ELF shared library"]);
 }

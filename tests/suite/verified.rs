@@ -82,8 +82,35 @@ fn a_lock_file_alone_warns_of_a_change() {
     change_library(&bench);
     let ran = bench.run(["check", "config.toml"]);
     ran.expect(0).says(&["libx.so: has sha256 ", "loading it anyway"]);
+    assert_eq!(ran.stderr.matches("loading it anyway").count(), 1, "{}", ran.stderr);
+    let listed = bench.run(["plugins", "config.toml"]);
+    listed.expect(0).prints(&["libx.so  quiet 0.1.0", "\n  not verified: has sha256 "]);
+    let json = bench.run(["plugins", "config.toml", "--json"]);
+    json.expect(0).prints(&["\"warning\": \"has sha256 "]);
     configure(&bench, "policy = \"off\"");
     assert!(!bench.run(["check", "config.toml"]).expect(0).stderr.contains("sha256"));
+}
+
+#[test]
+fn a_lock_file_signature_or_key_that_is_no_file_is_refused_at_once() {
+    let bench = bench("policy = \"require\"\ntrusted_keys = [\"team.pub\"]");
+    bench.run(["keygen", "team", "--no-password"]).expect(0);
+    for (file, said) in [
+        ("plugins/libx.so.minisig", "libx.so.minisig is not a signature of minisign: "),
+        ("plugins.lock", "plugins.lock cannot be read: "),
+        ("team.pub", "team.pub cannot be used: "),
+    ] {
+        let (path, aside) = (bench.path(file), bench.path("aside"));
+        let was_there = fs::rename(&path, &aside).is_ok();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let ran = bench.run(["check", "config.toml"]);
+        ran.expect(2).says(&[said, "is a pipe, a socket or a device"]);
+        fs::remove_file(&path).unwrap();
+        if was_there {
+            fs::rename(&aside, &path).unwrap();
+        }
+    }
 }
 
 #[test]
@@ -104,7 +131,7 @@ fn plugins_lists_a_library_that_was_changed_since_it_was_locked() {
     assert!(!bench.run(["plugins", "config.toml"]).expect(0).stdout.contains("warning"));
     change_library(&bench);
     let said = "it was rebuilt or changed; check it, then run `hookrack lock` again";
-    bench.run(["plugins", "config.toml"]).expect(0).prints(&["  warning: ", "libx.so: has sha256 ", said]);
+    bench.run(["plugins", "config.toml"]).expect(0).prints(&["  not verified: ", "libx.so: has sha256 ", said]);
     bench.run(["plugins", "config.toml", "--json"]).expect(0).prints(&["\"warning\": \"", said]);
 }
 
@@ -125,7 +152,7 @@ fn a_signature_by_a_trusted_key_stands_for_a_library() {
     for name in ["old", "team", "stranger"] {
         bench.run(["keygen", name, "--no-password"]).expect(0).prints(&["key ", ".pub"]);
     }
-    bench.run(["keygen", "team", "--no-password"]).expect(6).says(&["team.key"]);
+    bench.run(["keygen", "team", "--no-password"]).expect(6).says(&["team.key: it exists already"]);
     let sign = |key: &str| bench.run(["sign", "--key", key, "plugins/libx.so"]);
     let signed = sign("team.key").expect(0).stdout.trim_end().to_owned();
     let key = signed.rsplit(' ').next().unwrap();

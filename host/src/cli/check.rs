@@ -2,6 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
+use crate::plugins::crash::CrashWatch;
 use crate::run::RunDir;
 use crate::train::{Grid, Interrupt, Parts, Stages, Trainer};
 use crate::writers::Writers;
@@ -19,8 +20,9 @@ pub(super) struct CheckArgs {
     source: ConfigSource,
 }
 
-pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CheckArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
+    crash.report();
     super::plan::warn_of_stale_reads(&job);
     let grid = Grid::planned(&job.config, None)?;
     let mut parts = Parts::build(&job.config)?;

@@ -4,7 +4,7 @@ use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::{ConfigSource, ranks};
 use crate::job::Job;
-use crate::plugins::crash;
+use crate::plugins::crash::CrashWatch;
 use crate::run::atomic;
 use crate::writers::{Console, Writers};
 use clap::Args;
@@ -43,16 +43,15 @@ pub(super) fn check(args: &EvalArgs) -> Result<Job, Failure> {
     Ok(job)
 }
 
-pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
-    let crash = crash::watch();
+pub(super) fn run(args: &EvalArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
     let mut job = check(args)?;
     crash.report();
     let mut writers = Writers::default();
     writers.add(Console::new());
-    let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, writers)?;
-    let (ending, values) = trainer.test();
+    let mut evaluator = ranks::evaluator(&mut job, &args.from, writers)?;
+    let (ending, values) = evaluator.trainer.test();
     let code = code_in(ending, &job.config)?;
-    if !ranks.is_main() {
+    if !evaluator.is_main {
         return Ok(code);
     }
     if !job.config.data.tests.is_empty() {

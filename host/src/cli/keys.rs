@@ -116,6 +116,12 @@ fn with_end(name: &Path, end: &str) -> PathBuf {
 fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::other(
+            "it exists already, and a key is never overwritten: choose another name, or remove it",
+        ),
+        _ => error,
+    });
     written.map_err(|error| Failure::could_not_write(path, &error))
 }
 

@@ -70,6 +70,7 @@ mod test_plugin;
 mod train;
 mod verify_resume;
 
+use crate::plugins::crash;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use color::Color;
 use exit::Failure;
@@ -170,7 +171,9 @@ pub fn main() -> ExitCode {
     let log = logging::start(cli.verbose, json);
     // The result of training is its run directory: it continues without a console.
     let is_printing_enough = !matches!(cli.command, Command::Train(_) | Command::Launch(_));
-    match run(cli.command, &log) {
+    let ended = run(cli.command, &log);
+    crash::skip_destructors();
+    match ended {
         Ok(code) if is_printing_enough && code == ExitCode::SUCCESS => printed(),
         Ok(code) => code,
         Err(failure) => failure.report(json),
@@ -203,12 +206,14 @@ fn printed() -> ExitCode {
 }
 
 fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
+    // Whatever the command, it may load libraries.
+    let crash = crash::watch();
     match command {
-        Command::Train(args) => train::run(args, log),
+        Command::Train(args) => train::run(args, (log, &crash)),
         Command::Launch(args) => launch::run(&args),
-        Command::Eval(args) => eval::run(&args),
-        Command::Predict(args) => predict::run(&args),
-        Command::Check(args) => check::run(&args),
+        Command::Eval(args) => eval::run(&args, &crash),
+        Command::Predict(args) => predict::run(&args, &crash),
+        Command::Check(args) => check::run(&args, &crash),
         Command::Plan(args) => plan::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Plugins(args) => plugins::run(&args),

@@ -4,6 +4,7 @@ use super::exit::Failure;
 use crate::config::{ConfigFile, PluginFolders, PluginTrust, TrustPolicy};
 use crate::installation;
 use crate::inventory::Inventory;
+use crate::plugins::loader::visible;
 use crate::plugins::{PluginFile, PluginSet, probe};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -152,8 +153,8 @@ fn library_lines(path: &Path, file: &PluginFile) {
         info.name,
         info.version
     );
-    if let Some(warning) = &file.verification.warning {
-        say!("  warning: {warning}");
+    if let Some(why) = &file.verification.warning {
+        say!("  not verified: {why}");
     }
     for hook in &library.hooks {
         say!("  hook    {:<24} {}", hook.name, hook.doc);
@@ -163,6 +164,6 @@ fn library_lines(path: &Path, file: &PluginFile) {
     }
 }
 
-fn file_name(path: &Path) -> std::borrow::Cow<'_, str> {
-    path.file_name().unwrap_or_default().to_string_lossy()
+fn file_name(path: &Path) -> String {
+    visible(&path.file_name().unwrap_or_default().to_string_lossy()).into_owned()
 }

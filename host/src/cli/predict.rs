@@ -5,7 +5,7 @@ use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
 use super::{ConfigSource, ranks};
 use crate::job::Job;
-use crate::plugins::crash;
+use crate::plugins::crash::CrashWatch;
 use crate::run::{PredictionFormat, Predictions};
 use crate::writers::Writers;
 use clap::Args;
@@ -57,20 +57,21 @@ impl PredictArgs {
     }
 }
 
-pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     if let Some(prompt) = &args.sample.prompt {
         ranks::check_single("predict --prompt")?;
-        return args.sample.run(prompt, &args.source.job()?, args.from.open()?);
+        let job = args.source.job()?;
+        crash.report();
+        return args.sample.run(prompt, &job, args.from.open()?);
     }
-    let crash = crash::watch();
     let mut job = check(args)?;
     crash.report();
-    let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, Writers::default())?;
-    let (ending, outputs) = trainer.predict();
+    let mut evaluator = ranks::evaluator(&mut job, &args.from, Writers::default())?;
+    let (ending, outputs) = evaluator.trainer.predict();
     let code = code_in(ending, &job.config)?;
-    if code == ExitCode::SUCCESS && ranks.is_main() {
-        let classifies = trainer.classifies();
+    if code == ExitCode::SUCCESS && evaluator.is_main {
+        let classifies = evaluator.trainer.classifies();
         let predictions = Predictions::new(&outputs, classifies).map_err(Failure::usage)?;
         predictions.write(&args.out, format)?;
         say!("{} predictions in {}", predictions.len(), args.out.display());

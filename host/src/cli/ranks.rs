@@ -12,7 +12,7 @@ use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::{RunDir, RunDirError};
 use crate::run::{checkpoint, fingerprints};
-use crate::train::{Interrupt, Parts, Resume, Trainer};
+use crate::train::{Interrupt, Parts, Resume, Trainer, Watchdog};
 use crate::world::World;
 use crate::writers::{RunFacts, Writers, leave_terminal};
 use serde::{Deserialize, Serialize};
@@ -170,12 +170,20 @@ pub(super) fn join(
     trainer.join(world, &config.distributed).map_err(Failure::peer)
 }
 
+/// A trainer that evaluates a checkpoint, watched for hooks that do not return.
+pub(super) struct Evaluator {
+    pub(super) trainer: Trainer,
+    /// Whether this is the only process, or rank 0.
+    pub(super) is_main: bool,
+    _watchdog: Watchdog,
+}
+
 /// A trainer that evaluates a checkpoint: alone, or as one of several ranks. Only the main one has writers.
 pub(super) fn evaluator(
     job: &mut Job,
     from: &FromCheckpoint,
     writers: Writers,
-) -> Result<(Trainer, Ranks), Failure> {
+) -> Result<Evaluator, Failure> {
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let mut parts = Parts::build_to_evaluate(&job.config, &ranks)?;
     let checkpoint = from.open()?;
@@ -183,13 +191,13 @@ pub(super) fn evaluator(
     let writers = if ranks.is_main() { writers } else { Writers::default() };
     parts.keep_memory_format(&job.config, checkpoint.checkpoint.engine.memory_format());
     let joined = assemble_evaluator(job, parts, writers, world.as_ref());
-    let mut trainer = joined.inspect_err(|failure| {
+    let (mut trainer, watchdog) = joined.inspect_err(|failure| {
         if let Some(world) = &world {
             report_failure(world, failure);
         }
     })?;
     trainer.resume_from(checkpoint);
-    Ok((trainer, ranks))
+    Ok(Evaluator { trainer, is_main: ranks.is_main(), _watchdog: watchdog })
 }
 
 fn assemble_evaluator(
@@ -197,15 +205,16 @@ fn assemble_evaluator(
     parts: Parts,
     writers: Writers,
     world: Option<&Rc<World>>,
-) -> Result<Trainer, Failure> {
+) -> Result<(Trainer, Watchdog), Failure> {
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let watchdog = watchdog(job, &interrupt);
     let is_main = world.is_none_or(|world| world.ranks().is_main());
     job.keep_on_rank(is_main, true).map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, job, writers, None, interrupt)?;
     if let Some(world) = world {
         join(&mut trainer, world, &job.config)?;
     }
-    Ok(trainer)
+    Ok((trainer, watchdog))
 }
 
 /// Trains on a rank that is not the first: it has no files of its own but a log.

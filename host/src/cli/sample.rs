@@ -1,6 +1,7 @@
 //! `hookrack predict --prompt`: continues a text with a language model.
 
 use super::exit::{Failure, code_of};
+use super::train::watchdog;
 use crate::engine::generate::SamplingSettings;
 use crate::job::Job;
 use crate::stdio;
@@ -61,6 +62,7 @@ impl SampleArgs {
         }
         let Self { temperature, top_k, seed, .. } = *self;
         let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+        let _watchdog = watchdog(job, &interrupt);
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
         trainer.resume_from(resume);
         let drawing = SamplingSettings { temperature, top_k, seed };

@@ -177,7 +177,9 @@ fn verdict_of(status: ExitStatus, said: &str, complaints: &str) -> Verdict {
     match (status.signal(), written) {
         (Some(signal), _) => {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            Verdict::Failed(format!("the process was killed by {name}"))
+            let report = last().strip_prefix("error: ");
+            let named = || format!("the process was killed by {name}");
+            Verdict::Failed(report.map_or_else(named, str::to_owned))
         }
         (None, Some(written)) if status.success() => {
             let text = |key: &str| written[key].as_str().map(str::to_owned);

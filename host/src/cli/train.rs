@@ -104,17 +104,16 @@ impl TrainArgs {
     }
 }
 
-pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
+pub(super) fn run(mut args: TrainArgs, files: Files<'_>) -> Result<ExitCode, Failure> {
     if let Some(restarts) = args.supervise {
         return supervise::run(restarts);
     }
-    let crash = crash::watch();
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let source = source(&mut args)?;
     if !args.fast.is_on() {
         args.run_dir.apply_launcher(&ranks)?;
     }
-    train(&source, &args, &ranks, (log, &crash))
+    train(&source, &args, &ranks, files)
 }
 
 /// Checks the config of a run that others will train.

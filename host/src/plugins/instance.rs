@@ -1,5 +1,6 @@
 //! A live hook or metric: created, called, saved and destroyed only through its table.
 
+use super::boundary::may_throw;
 use super::metric_hook::MetricHook;
 use super::metric_object::MetricObject;
 use super::services::{Call, Caller, Endpoint, handle_for};
@@ -15,8 +16,6 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 type OnPoint = unsafe extern "C" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
-/// The same for a function that may break the rule that nothing is thrown out of it.
-type Throwing = unsafe extern "C-unwind" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
 type SaveState = unsafe extern "C" fn(*mut c_void, *const HrStateWriter) -> HrStatus;
 type LoadState = unsafe extern "C" fn(*mut c_void, *const HrStateReader) -> HrStatus;
 type Create =
@@ -47,16 +46,6 @@ pub(super) struct Inner {
     pub(super) has_panicked: Cell<bool>,
 }
 
-/// Dropped only if an exception leaves a plugin's function. The host's frames must not be unwound by it: the process ends here, where it is still known who
-/// was being called.
-struct Boundary;
-
-impl Drop for Boundary {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
-}
-
 const PANICKED: &str = "it panicked before, and is not called again";
 
 impl Inner {
@@ -67,16 +56,19 @@ impl Inner {
             self.endpoint.set_error(PANICKED);
             return HrStatus::ERROR;
         }
-        // SAFETY: the two types differ in what the caller is prepared for.
-        let on_point = unsafe { std::mem::transmute::<OnPoint, Throwing>(self.on_point) };
-        let status = self.endpoint.during(Call::Point(point), || {
-            let boundary = Boundary;
-            // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
-            let status = unsafe { on_point(self.object, point.code(), self.handle) };
-            std::mem::forget(boundary);
-            status
-        });
+        let status = self.endpoint.during(Call::Point(point), || self.call(point.code()));
         self.note(status)
+    }
+
+    /// The function of its table, with the code of a point.
+    #[inline]
+    fn call(&self, code: u32) -> HrStatus {
+        // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
+        unsafe {
+            let on_point =
+                may_throw!(self.on_point, fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus);
+            on_point(self.object, code, self.handle)
+        }
     }
 
     #[inline]
@@ -91,7 +83,9 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         // SAFETY: `object` was made by this table and is not used again.
-        self.endpoint.during(Call::Life, || unsafe { (self.destroy)(self.object) });
+        self.endpoint.during(Call::Life, || unsafe {
+            may_throw!(self.destroy, fn(*mut c_void))(self.object);
+        });
         // The handle itself stays: a plugin may log through it for as long as the process lives.
         self.endpoint.close();
     }
@@ -197,17 +191,15 @@ impl Instance {
     #[inline]
     pub fn call_bare(&mut self, point: Point) -> HrStatus {
         let live = &self.0;
-        // SAFETY: as in `Inner::on_point`.
+        // SAFETY: as in `Inner::call`.
         unsafe { (live.on_point)(live.object, point.code(), live.handle) }
     }
 
     /// Calls it with the code of a point, which may be none that there is: for tests of plugins.
     pub fn on_code(&mut self, code: u32) -> HrStatus {
         let live = &self.0;
-        let status = live.endpoint.during(Call::Life, || {
-            // SAFETY: as in `Inner::on_point`; a hook ignores codes that it does not know.
-            unsafe { (live.on_point)(live.object, code, live.handle) }
-        });
+        // A hook ignores codes that it does not know.
+        let status = live.endpoint.during(Call::Life, || live.call(code));
         live.note(status)
     }
 
@@ -232,7 +224,11 @@ impl Instance {
         }
         let status = live.endpoint.during(Call::Life, || {
             // SAFETY: as in `on_point`; the writer is valid until the call returns.
-            unsafe { (live.save_state)(live.object, writer) }
+            unsafe {
+                let save =
+                    may_throw!(live.save_state, fn(*mut c_void, *const HrStateWriter) -> HrStatus);
+                save(live.object, writer)
+            }
         });
         let panicked = live.note(status) == HrStatus::PANIC;
         live.endpoint.check(status).map_err(|why| StateFailure { panicked, why })
@@ -246,7 +242,11 @@ impl Instance {
         let live = &self.0;
         let status = live.endpoint.during(Call::Life, || {
             // SAFETY: as in `on_point`; the reader is valid until the call returns.
-            unsafe { (live.load_state)(live.object, reader) }
+            unsafe {
+                let load =
+                    may_throw!(live.load_state, fn(*mut c_void, *const HrStateReader) -> HrStatus);
+                load(live.object, reader)
+            }
         });
         live.endpoint.check(live.note(status))
     }
@@ -262,7 +262,13 @@ pub(super) fn create(
     let mut object = std::ptr::null_mut();
     // SAFETY: the handle lives as long as the process, the settings until the call returns; `object` is a place for
     // one pointer.
-    let make = || unsafe { create(handle, tree.as_ptr(), &raw mut object) };
+    let make = || unsafe {
+        let create = may_throw!(
+            create,
+            fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus
+        );
+        create(handle, tree.as_ptr(), &raw mut object)
+    };
     let status = endpoint.during(Call::Life, make);
     endpoint.check(status)?;
     if object.is_null() {

@@ -1,5 +1,6 @@
 //! A live metric of one phase: its description, and the calls to its table, which are never nested.
 
+use super::boundary::may_throw;
 use super::services::{Call, Endpoint};
 use crate::context::{LiveMetric, MetricDescription};
 use hookrack_plugin_api::abi::{HrHeader, HrScalarSink, HrStatus, HrStr, MetricBase};
@@ -55,7 +56,9 @@ impl LiveMetric for MetricObject {
 impl Drop for MetricObject {
     fn drop(&mut self) {
         // SAFETY: made by this table and not used again.
-        unsafe { (self.table.destroy)(self.object) };
+        self.endpoint.during(Call::Life, || unsafe {
+            may_throw!(self.table.destroy, fn(*mut c_void))(self.object);
+        });
     }
 }
 

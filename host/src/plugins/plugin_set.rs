@@ -8,6 +8,7 @@ use super::probe;
 use super::trust::{Trust, Verification};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Every library of some folders: those that can be loaded, and those that cannot, with the reason.
@@ -34,9 +35,16 @@ pub struct PluginFile {
     pub rank: usize,
     /// Its bytes, until it is known whether they are needed.
     image: Mutex<Option<Image>>,
+    /// Whether it was said that it is not verified: it is loaded once for each of its types that a config names.
+    has_warned: AtomicBool,
 }
 
 impl PluginFile {
+    fn new(about: Description, verification: Verification, rank: usize, image: Image) -> Self {
+        let (image, has_warned) = (Mutex::new(Some(image)), AtomicBool::new(false));
+        Self { about, verification, rank, image, has_warned }
+    }
+
     /// Reads and describes a file, wherever it is.
     ///
     /// # Errors
@@ -47,7 +55,7 @@ impl PluginFile {
             probe::library_infos(&[&image]).into_iter().next().unwrap_or(Err(Refusal::Fickle));
         let about = info.and_then(|info| Description::new(&image, info));
         let about = about.map_err(|reason| LoadError::of_image(path, &image, reason))?;
-        Ok(Self { about, verification, rank: 0, image: Mutex::new(Some(image)) })
+        Ok(Self::new(about, verification, 0, image))
     }
 
     /// Maps the bytes that were read, for the life of the process.
@@ -57,8 +65,8 @@ impl PluginFile {
     pub fn load(&self) -> Result<Arc<Library>, LoadError> {
         let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(image) = image.as_ref() else { return self.read_again() };
-        if let Some(warning) = &self.verification.warning {
-            tracing::warn!("{warning}");
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            self.verification.warn(&image.path);
         }
         let library = loader::map(image)?;
         if library.about.info != self.about.info {
@@ -85,9 +93,7 @@ impl PluginFile {
 /// The step that refused it, in one line.
 pub fn open_trusted(path: &Path, trust: &Trust) -> Result<Arc<Library>, LoadError> {
     let (image, verification) = trusted(path, None, trust)?;
-    if let Some(warning) = &verification.warning {
-        tracing::warn!("{warning}");
-    }
+    verification.warn(&image.path);
     loader::map(&image)
 }
 
@@ -159,7 +165,7 @@ impl PluginSet {
                 let info = infos.next().unwrap_or(Err(Refusal::Fickle));
                 let about = info.and_then(|info| Description::new(&image, info));
                 let about = about.map_err(|reason| LoadError::of_image(&path, &image, reason))?;
-                Ok(PluginFile { about, verification, rank, image: Mutex::new(Some(image)) })
+                Ok(PluginFile::new(about, verification, rank, image))
             });
             match described {
                 Ok(file) => set.add(path, file),

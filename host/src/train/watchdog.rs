@@ -20,7 +20,7 @@ const SHOWN: usize = 8;
 /// Watches the training thread until it is dropped.
 #[derive(Debug)]
 pub struct Watchdog {
-    _stop: Option<Sender<()>>,
+    _stop: Sender<()>,
 }
 
 /// What the thread has seen.
@@ -38,12 +38,10 @@ struct Watch {
 }
 
 impl Watchdog {
-    /// Starts it. A call of a hook that takes longer than `limit` is reported; zero turns this off. `tidy` restores the terminal before a run that hangs
+    /// Starts it. A call of a hook that takes longer than `limit` is reported, unless that is zero. `tidy` restores the terminal before a run that hangs
     /// is ended by a signal.
     pub fn start(limit: Duration, interrupt: Interrupt, tidy: fn()) -> Self {
-        if limit.is_zero() {
-            return Self { _stop: None };
-        }
+        let limit = if limit.is_zero() { Duration::MAX } else { limit };
         let (stop, stopped) = mpsc::channel();
         let mut watch = Watch::new(limit, interrupt, tidy);
         let watch = move || {
@@ -55,7 +53,7 @@ impl Watchdog {
         if let Err(error) = started {
             tracing::warn!("hooks that hang will not be reported: {error}");
         }
-        Self { _stop: Some(stop) }
+        Self { _stop: stop }
     }
 }
 

@@ -63,7 +63,6 @@ pub fn leave_terminal() {
         line.finish_and_clear();
         let _ = Term::stdout().show_cursor();
     }
-    stdio::complain(format_args!("interrupted twice: quitting without saving"));
 }
 
 /// Columns assumed for a terminal of unknown width.

@@ -96,7 +96,11 @@ fn after(death: &Death, note: Option<&RunNote>, history: &mut History) -> Result
     let (next, message) = history.after(&crash, |hook| note.is_optional(hook));
     stdio::complain(format_args!("{message}"));
     match next {
-        Next::Again => Err(()),
+        Next::Again => {
+            // If the next start fails before it has a report of its own, this one does not explain that.
+            crash::set_aside(&note.run.join(crash::FILE));
+            Err(())
+        }
         Next::GiveUp => Ok(death.code),
     }
 }

@@ -3,34 +3,74 @@
 //! [`watch`] installs handlers of the fatal signals and of `exit()`. Everything that they need is prepared before: a handler allocates nothing, takes no
 //! lock and calls only what POSIX allows in one.
 
+mod fork;
 mod handler;
 mod leaving;
+mod loading;
 mod modules;
 mod report;
 mod signals;
 mod stack;
 mod text;
 
+pub use leaving::skip_destructors;
+pub(super) use loading::Loading;
 pub use modules::Frame;
 pub use signals::SignalGuard;
 pub use stack::training_stack;
 
 use modules::Module;
+use report::{CrashInfo, ReportText};
+use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::{fs, ptr};
 
 /// The name of the file in a run directory.
 pub const FILE: &str = "crash.json";
 
-/// What the handlers work with.
+/// What the handlers work with. Its memory for a report is not on the stack, because some threads have only a few KiB for handlers.
 struct Prepared {
     /// Where the report goes; empty if only standard error has it.
     path: CString,
     /// The libraries of the process, by address.
     modules: Vec<Module>,
+    /// The stack of the report that is being written.
+    frames: Cell<[Frame; stack::MOST]>,
+    /// Its text.
+    text: Cell<ReportText>,
+    /// What was known before the stack was.
+    known: Cell<Option<CrashInfo>>,
+}
+
+/// Memory of the one thread that has [begun](begin_report) a report.
+struct Cell<T>(UnsafeCell<T>);
+
+// SAFETY: `Cell::get` has one caller at a time.
+unsafe impl<T> Sync for Cell<T> {}
+
+impl<T> Cell<T> {
+    fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Only the thread that has begun a report may call it, and must not use what an earlier call has returned.
+    #[expect(clippy::mut_from_ref, reason = "by the contract, there is one reference")]
+    unsafe fn get(&self) -> &mut T {
+        // SAFETY: by the contract.
+        unsafe { &mut *self.0.get() }
+    }
+}
+
+/// Whether a report is being written: only the first crash is one.
+static IS_REPORTING: AtomicBool = AtomicBool::new(false);
+
+/// Begins a report; false if there is another one.
+fn begin_report() -> bool {
+    !IS_REPORTING.swap(true, Ordering::SeqCst)
 }
 
 /// `None` while no run is in progress. What was set is never freed: a handler may be reading it.
@@ -50,6 +90,7 @@ pub fn watch() -> CrashWatch {
     stack::prepare();
     handler::install();
     leaving::install();
+    fork::install();
     let watch = CrashWatch(());
     watch.report();
     watch
@@ -72,7 +113,13 @@ impl CrashWatch {
 }
 
 fn prepare(path: CString) {
-    let prepared = Box::new(Prepared { path, modules: modules::mapped() });
+    let prepared = Box::new(Prepared {
+        path,
+        modules: modules::mapped(),
+        frames: Cell::new([Frame::UNKNOWN; stack::MOST]),
+        text: Cell::new(ReportText::new()),
+        known: Cell::new(None),
+    });
     PREPARED.store(Box::leak(prepared), Ordering::Release);
 }
 
@@ -82,7 +129,8 @@ impl Drop for CrashWatch {
     }
 }
 
-fn set_aside(path: &Path) {
+/// Renames a report, so that the next one does not replace it.
+pub fn set_aside(path: &Path) {
     let names = (1_u32..).map(|number| path.with_extension(format!("{number}.json")));
     if let Some(aside) = names.into_iter().find(|aside| !aside.exists())
         && path.exists()

@@ -25,6 +25,9 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// No place.
+    pub(super) const UNKNOWN: Self = Self { module: None, offset: 0 };
+
     /// The place of an address.
     pub(super) fn at(address: usize, modules: &'static [Module]) -> Self {
         let module = modules.iter().find(|module| (module.first..module.end).contains(&address));
@@ -54,7 +57,8 @@ impl fmt::Display for Frame {
 
 /// The files that are mapped now.
 pub(super) fn mapped() -> Vec<Module> {
-    parse(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
+    // The name of one file need not be UTF-8.
+    parse(&String::from_utf8_lossy(&std::fs::read("/proc/self/maps").unwrap_or_default()))
 }
 
 fn parse(maps: &str) -> Vec<Module> {

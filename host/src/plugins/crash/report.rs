@@ -1,6 +1,7 @@
 //! The report of a crash: one JSON object, and one line.
 
 use super::Prepared;
+use super::loading;
 use super::modules::Frame;
 use super::text::Text;
 use crate::plugins::services::last_service;
@@ -11,10 +12,13 @@ use std::fmt::Write as _;
 /// The source of hooks that are not from a plugin.
 const BUILT_IN: &str = "built in";
 
+/// The text of a report.
+pub(super) type ReportText = Text<16384>;
+
 /// What happened, as far as a handler knows it.
 #[derive(Clone, Copy)]
-pub(super) struct CrashInfo<'a> {
-    /// `SIGSEGV`, or `exit()`.
+pub(super) struct CrashInfo {
+    /// `SIGSEGV`, `exit()` or `quick_exit()`.
     pub(super) what: &'static str,
     /// The address that could not be accessed.
     pub(super) address: Option<usize>,
@@ -23,25 +27,32 @@ pub(super) struct CrashInfo<'a> {
     /// Whether the training thread did it.
     pub(super) on_training_thread: bool,
     /// The stack, once it is known.
-    pub(super) frames: &'a [Frame],
+    pub(super) frames: &'static [Frame],
 }
 
 /// The library that a crash is attributed to: that of the instruction; if that is not a plugin, the first plugin on the stack, or that of the hook that is being called.
-fn culprit(crash: &CrashInfo<'_>) -> Option<&'static str> {
+fn culprit(crash: &CrashInfo) -> Option<&'static str> {
     let plugin = crash.instruction.into_iter().chain(crash.frames.iter().copied());
     let plugin = plugin.into_iter().find(Frame::is_in_plugin);
     let called = position::current().hook.filter(|_| crash.on_training_thread);
     let called = called.map(|hook| hook.source.as_str()).filter(|source| *source != BUILT_IN);
     let instruction = crash.instruction.filter(|frame| frame.module.is_some());
-    plugin.as_ref().map(Frame::name).or(called).or(instruction.as_ref().map(Frame::name))
+    let plugin = plugin.as_ref().map(Frame::name).or(loading::library());
+    plugin.or(called).or(instruction.as_ref().map(Frame::name))
 }
 
-/// `SIGSEGV in libfoo.so, FooHook at after_train_iter, iteration 812`.
-pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
+/// `SIGSEGV in libfoo.so, FooHook at after_train_iter, iteration 812`, or `SIGSEGV in libfoo.so, while it was loaded`.
+pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo) {
     let position = position::current();
     let _ = out.write_str(crash.what);
-    if let Some(library) = culprit(crash) {
+    let culprit = culprit(crash);
+    if let Some(library) = culprit {
         let _ = write!(out, " in {library}");
+    }
+    if let Some(library) = loading::library() {
+        let loaded = if culprit == Some(library) { "it" } else { library };
+        let _ = write!(out, ", while {loaded} was loaded");
+        return;
     }
     if !crash.on_training_thread {
         let _ = out.write_str(", in a thread of its own");
@@ -62,7 +73,7 @@ pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
 }
 
 /// All that is known.
-pub(super) fn json(out: &mut Text<16384>, crash: &CrashInfo<'_>) {
+pub(super) fn json(out: &mut ReportText, crash: &CrashInfo) {
     let mut message = Text::<1024>::new();
     line(&mut message, crash);
     let position = position::current();
@@ -97,22 +108,27 @@ pub(super) fn json(out: &mut Text<16384>, crash: &CrashInfo<'_>) {
     let _ = out.write_str("]\n}\n");
 }
 
-fn field(out: &mut Text<16384>, key: &str, value: &str) {
+fn field(out: &mut ReportText, key: &str, value: &str) {
     let _ = write!(out, ",\n  \"{key}\": ");
     out.push_json(value);
 }
 
-fn number(out: &mut Text<16384>, key: &str, value: std::fmt::Arguments<'_>) {
+fn number(out: &mut ReportText, key: &str, value: std::fmt::Arguments<'_>) {
     let _ = write!(out, ",\n  \"{key}\": {value}");
 }
 
 /// Writes the report to its file, from the beginning.
-pub(super) fn write(prepared: &Prepared, crash: &CrashInfo<'_>) {
+///
+/// # Safety
+/// The caller has begun the report.
+pub(super) unsafe fn write(prepared: &Prepared, crash: &CrashInfo) {
     if prepared.path.is_empty() {
         return;
     }
-    let mut text = Text::<16384>::new();
-    json(&mut text, crash);
+    // SAFETY: by the contract; nothing else uses the text.
+    let text = unsafe { prepared.text.get() };
+    text.clear();
+    json(text, crash);
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero byte.
     let file = unsafe { libc::open(prepared.path.as_ptr(), flags, 0o644) };
@@ -124,7 +140,7 @@ pub(super) fn write(prepared: &Prepared, crash: &CrashInfo<'_>) {
 }
 
 /// Tells it on standard error.
-pub(super) fn say(prepared: &Prepared, crash: &CrashInfo<'_>) {
+pub(super) fn say(prepared: &Prepared, crash: &CrashInfo) {
     let mut text = Text::<1024>::new();
     let _ = text.write_str("\nerror: ");
     line(&mut text, crash);
@@ -132,6 +148,7 @@ pub(super) fn say(prepared: &Prepared, crash: &CrashInfo<'_>) {
     if !prepared.path.is_empty() {
         write_all(libc::STDERR_FILENO, b"; details: ");
         write_all(libc::STDERR_FILENO, prepared.path.as_bytes());
+        write_all(libc::STDERR_FILENO, b"; to continue the run, start it with --resume");
     }
     write_all(libc::STDERR_FILENO, b"\n");
 }
@@ -151,13 +168,13 @@ mod tests {
 
     #[test]
     fn a_report_is_json_with_everything_that_is_known() {
-        let frames = [Frame { module: None, offset: 0x11a9 }];
+        let frames: &'static [Frame] = &[Frame { module: None, offset: 0x11a9 }];
         let crash = CrashInfo {
             what: "SIGSEGV",
             address: Some(0),
             instruction: Some(frames[0]),
             on_training_thread: true,
-            frames: &frames,
+            frames,
         };
         let mut text = Text::new();
         json(&mut text, &crash);

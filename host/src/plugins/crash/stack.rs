@@ -1,7 +1,7 @@
 //! The stack of a thread as addresses: of the one that crashed, and of the training thread while it does not return.
 
 use super::modules::Frame;
-use super::prepared;
+use super::{Prepared, prepared};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
@@ -46,6 +46,22 @@ pub(super) fn addresses(frames: &mut [*mut c_void]) -> usize {
     // SAFETY: there is room for that many addresses.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), room) };
     usize::try_from(count).unwrap_or(0)
+}
+
+/// The stack of the calling thread, from the frame at `first` on, if there is one: before it are those of a handler.
+///
+/// # Safety
+/// The caller has begun a report, and does not use what an earlier call has returned.
+pub(super) unsafe fn frames(prepared: &'static Prepared, first: Option<usize>) -> &'static [Frame] {
+    let mut addresses = [ptr::null_mut(); MOST];
+    let count = self::addresses(&mut addresses);
+    // SAFETY: by the contract.
+    let frames = unsafe { prepared.frames.get() };
+    for (frame, address) in frames.iter_mut().zip(&addresses[..count]) {
+        *frame = Frame::at(address.expose_provenance(), &prepared.modules);
+    }
+    let first = addresses[..count].iter().position(|at| Some(at.addr()) == first);
+    &frames[first.unwrap_or(0)..count]
 }
 
 /// Whether the calling thread is the training thread.

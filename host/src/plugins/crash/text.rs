@@ -13,6 +13,10 @@ impl<const N: usize> Text<N> {
         Self { bytes: [0; N], len: 0 }
     }
 
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

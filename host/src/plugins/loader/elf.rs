@@ -5,7 +5,8 @@
 
 use super::machine;
 
-const HEADER_SIZE: usize = 64;
+/// The size of the header, by which a file is recognized.
+pub(super) const HEADER_SIZE: usize = 64;
 const ENTRY_SIZE: usize = 56;
 
 /// Why a file is not a library that this host can load.
@@ -47,8 +48,8 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), ElfError> {
     elf.check_dynamic(&segments)
 }
 
-/// Magic, word size, byte order and machine.
-fn check_identity(bytes: &[u8]) -> Result<(), ElfError> {
+/// Magic, word size, byte order and machine: what the first bytes tell.
+pub(super) fn check_identity(bytes: &[u8]) -> Result<(), ElfError> {
     if bytes.is_empty() {
         return Err(ElfError::Empty);
     }

@@ -9,6 +9,7 @@ use super::manifest::ManifestError;
 use super::place::PlaceError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
+use super::text::visible;
 use std::fmt;
 use std::path::Path;
 
@@ -107,10 +108,11 @@ impl LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.origin {
-            Source::Library(path) => write!(f, "cannot load {}: {}", path.display(), self.reason),
-            Source::BuiltIn => write!(f, "cannot use a built-in table: {}", self.reason),
-        }
+        let said = match &self.origin {
+            Source::Library(path) => format!("cannot load {}: {}", path.display(), self.reason),
+            Source::BuiltIn => format!("cannot use a built-in table: {}", self.reason),
+        };
+        f.write_str(&visible(&said))
     }
 }
 

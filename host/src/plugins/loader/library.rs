@@ -5,6 +5,7 @@ use super::error::{LoadError, Refusal};
 use super::image::Image;
 use super::manifest::{HookManifest, MetricManifest};
 use super::table;
+use super::text::visible;
 use hookrack_plugin_api::abi::{HookBase, HrPlugin, MetricBase};
 use std::fmt;
 use std::path::Path;
@@ -36,7 +37,8 @@ impl Source {
         match self {
             Self::BuiltIn => "built in".to_owned(),
             Self::Library(path) => {
-                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                visible(&name.to_string_lossy()).into_owned()
             }
         }
     }

@@ -1,12 +1,15 @@
 //! From a path as written to the bytes of a file.
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// More than any library has; a file is read whole.
 const LARGEST: u64 = 4 << 30;
+
+/// More than a lock file of thousands of libraries has.
+const LONGEST_TEXT: u64 = 16 << 20;
 
 /// Why a path cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -72,17 +75,41 @@ pub fn folder(dir: &Path) -> Result<impl Iterator<Item = PathBuf>, LocateError> 
     Ok(entries.filter_map(Result::ok).map(|entry| entry.path()))
 }
 
-/// All bytes of a regular file, and what the system says about the very file that they are from.
-pub(super) fn read(file: &Path) -> Result<(Vec<u8>, Metadata), ReadError> {
+/// A regular file, and what the system says about the very file that its bytes will be from.
+pub(super) fn open(file: &Path) -> Result<(File, Metadata), ReadError> {
     check_kind(&file.metadata()?)?;
     // Opening a pipe that took the file's place meanwhile must not wait for a writer.
     let no_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let mut opened = OpenOptions::new().read(true).custom_flags(no_waiting).open(file)?;
+    let opened = OpenOptions::new().read(true).custom_flags(no_waiting).open(file)?;
     let meta = opened.metadata()?;
     check_kind(&meta)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
-    opened.read_to_end(&mut bytes)?;
-    Ok((bytes, meta))
+    Ok((opened, meta))
+}
+
+/// Appends the bytes of a file, at most this many.
+pub(super) fn read(file: &File, most: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+    let size = file.metadata()?.len().min(most);
+    bytes
+        .try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))
+        .map_err(io::Error::from)?;
+    file.take(most).read_to_end(bytes)?;
+    Ok(())
+}
+
+/// The text of a file beside the libraries: a lock file, a signature, a key or a policy.
+///
+/// # Errors
+/// It is not a file of that kind, or cannot be read.
+pub fn read_text(file: &Path) -> io::Result<String> {
+    let (opened, meta) = open(file).map_err(|error| match error {
+        ReadError::Forbidden => io::ErrorKind::PermissionDenied.into(),
+        ReadError::Io { cause } => cause,
+        error => io::Error::other(error.to_string().replace(", not a library file", "")),
+    })?;
+    if meta.len() > LONGEST_TEXT {
+        return Err(io::Error::other(format!("it has {} bytes, too many", meta.len())));
+    }
+    io::read_to_string(opened.take(LONGEST_TEXT))
 }
 
 fn check_kind(meta: &Metadata) -> Result<(), ReadError> {

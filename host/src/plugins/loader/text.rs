@@ -1,6 +1,7 @@
 //! Text of a plugin, made safe for a message: validated, and shortened to one line.
 
 use hookrack_plugin_api::abi::HrStr;
+use std::borrow::Cow;
 
 /// Longer than any honest name or manifest; a longer text is a length that was never set.
 const LONGEST: usize = 16 << 20;
@@ -31,6 +32,15 @@ pub(super) fn one_line(text: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// `text` with its control characters escaped: the name of a file must not control a terminal, or look like lines of the host.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(escape).collect()
 }
 
 #[cfg(test)]

@@ -37,8 +37,9 @@ impl Probe {
             Some(running) => running,
             none => none.insert(Running::start()?),
         };
-        Request { path: image.path.clone(), size: image.bytes.len() }
-            .write(&mut running.to, &image.bytes)?;
+        // For messages alone; a path need not be UTF-8.
+        let path = image.path.to_string_lossy().into_owned();
+        Request { path, size: image.bytes.len() }.write(&mut running.to, &image.bytes)?;
         let mut answer = String::new();
         if running.from.read_line(&mut answer)? == 0 {
             return Err(io::Error::other("the probe ended"));

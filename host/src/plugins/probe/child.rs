@@ -5,7 +5,6 @@ use super::{Verdict, sandbox};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The seconds that a library has to load, unless `HOOKRACK_PROBE_SECONDS` says otherwise.
@@ -18,7 +17,7 @@ const LONGEST_ANSWER: usize = 64 << 20;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
     /// Where the host found it.
-    pub(super) path: PathBuf,
+    pub(super) path: String,
     /// How many bytes follow.
     pub(super) size: usize,
 }
@@ -43,7 +42,7 @@ fn receive(from: &mut impl BufRead) -> io::Result<Option<Image>> {
     let Request { path, size } = serde_json::from_str(&head)?;
     let mut bytes = vec![0; size];
     from.read_exact(&mut bytes)?;
-    Ok(Some(Image { path, sha256: String::new(), bytes }))
+    Ok(Some(Image { path: path.into(), sha256: String::new(), bytes }))
 }
 
 fn answer(verdict: &Verdict) -> Vec<u8> {

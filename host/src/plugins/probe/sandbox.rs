@@ -128,10 +128,11 @@ fn when(argument: u8, operation: SeccompCmpOp, value: u64) -> Vec<SeccompRule> {
 }
 
 fn opening_to_write(flags: u8) -> Vec<SeccompRule> {
-    let [access, write, both, create] =
-        [libc::O_ACCMODE, libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT]
+    let [access, write, both, create, truncate] =
+        [libc::O_ACCMODE, libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC]
             .map(|flag| u64::from(flag.cast_unsigned()));
-    let cases = [(access, write), (access, both), (create, create)];
+    // A file that is opened for reading is truncated too if that is asked for.
+    let cases = [(access, write), (access, both), (create, create), (truncate, truncate)];
     cases.into_iter().flat_map(|(mask, is)| when(flags, SeccompCmpOp::MaskedEq(mask), is)).collect()
 }
 
@@ -141,6 +142,7 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_execveat,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_fremovexattr,
@@ -154,6 +156,7 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_mknodat,
     libc::SYS_mount,
     libc::SYS_openat2,
+    libc::SYS_pidfd_getfd,
     libc::SYS_pidfd_send_signal,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,

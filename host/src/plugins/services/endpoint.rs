@@ -1,8 +1,9 @@
 //! The endpoint that receives the calls of an instance.
 
-use super::breadcrumb;
+use super::super::boundary;
 use super::log_limit::LogLimit;
 use super::service::{Answer, Refusal};
+use super::{breadcrumb, forked};
 use crate::context::{Context, RunParts};
 use crate::position::{self, HookNumber};
 use crate::torch::autograd;
@@ -82,8 +83,8 @@ pub(in crate::plugins) struct Endpoint {
     pub(super) log_limit: LogLimit,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
-    // Whether the call under way has borrowed memory or changed whether gradients are recorded.
-    must_restore: Cell<bool>,
+    // Whether the call under way has borrowed memory, changed whether gradients are recorded, or forked.
+    pub(super) must_restore: Cell<bool>,
     // Whether there are words in `error` or `refusal`.
     has_words: Cell<bool>,
     // What the plugin said about its failure.
@@ -141,7 +142,7 @@ impl Endpoint {
             self.error.borrow_mut().clear();
             self.refusal.borrow_mut().clear();
         }
-        let result = body();
+        let result = boundary::within(body);
         position::leave(place);
         CALLING.set(calling);
         self.call.set(outer);
@@ -154,6 +155,9 @@ impl Endpoint {
     /// Ends what a call has borrowed or changed for its own duration.
     #[inline(never)]
     fn restore(&self) {
+        if forked::is_forked() {
+            self.end_fork();
+        }
         if !self.is_called() {
             self.views.borrow_mut().clear();
             self.must_restore.set(false);

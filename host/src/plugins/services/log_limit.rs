@@ -1,11 +1,23 @@
-//! Limits the number of log lines per instance, so that one plugin cannot fill the disk or hide other messages.
+//! Limits the number and the length of log lines per instance, so that one plugin cannot fill the disk or hide other messages.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 /// Lines a second.
 pub(super) const MOST: u64 = 1000;
+
+/// Bytes of a line.
+const LONGEST: usize = 64 << 10;
+
+/// A line that is too long is cut, and says so.
+pub(super) fn cut(line: Cow<'_, str>) -> Cow<'_, str> {
+    if line.len() <= LONGEST {
+        return line;
+    }
+    format!("{}… (cut: {} bytes)", &line[..line.floor_char_boundary(LONGEST)], line.len()).into()
+}
 
 /// The lines of one instance. Any thread may count.
 #[derive(Debug, Default)]
@@ -46,6 +58,14 @@ impl LogLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut_between_characters() {
+        assert_eq!(cut("é".into()), "é");
+        let long = cut(format!("x{}", "é".repeat(LONGEST)).into());
+        assert!(long.starts_with("xé") && long.len() < LONGEST + 100);
+        assert!(long.ends_with("é… (cut: 131073 bytes)"), "{}", &long[LONGEST - 10..]);
+    }
 
     #[test]
     fn each_second_has_its_lines() {

@@ -1,7 +1,7 @@
 //! The handle itself: log, errors, requests, extensions.
 
 use super::endpoint::{Caller, Endpoint};
-use super::log_limit::{Line, MOST};
+use super::log_limit::{self, Line, MOST};
 use super::service::service;
 use super::{
     artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, files, history,
@@ -162,6 +162,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
             return;
         }
     }
+    let message = log_limit::cut(message);
     let write = || match level {
         LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
         LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),

@@ -1,8 +1,7 @@
 //! `plugins.lock`: the sha256 of each approved library, for each target.
 
-use super::super::loader::{Description, Image};
+use super::super::loader::{Description, Image, read_text};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -75,7 +74,10 @@ pub enum LockError {
     )]
     Changed { lock: PathBuf, file: String, expected: String, found: String },
     /// It cannot be read.
-    #[error("the lock file {} cannot be read: {why}", .lock.display())]
+    #[error(
+        "the lock file {} cannot be read: {why}; restore it, or delete it and run `hookrack lock`",
+        .lock.display()
+    )]
     Unreadable { lock: PathBuf, why: String },
 }
 
@@ -105,7 +107,7 @@ impl LockFile {
     pub fn read(path: &Path) -> Result<Self, LockError> {
         let unreadable = |why: String| LockError::Unreadable { lock: path.to_owned(), why };
         let path = path.to_owned();
-        let text = match fs::read_to_string(&path) {
+        let text = match read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { path, entries: Vec::new() });

@@ -13,7 +13,7 @@ pub use lock::{Change, LockError, LockFile, TARGET};
 pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
 pub use system::{SystemError, SystemPolicy};
 
-use super::loader::Image;
+use super::loader::{Image, visible};
 use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
 use evidence::Evidence;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,17 @@ pub struct Verification {
     pub locked: bool,
     /// The id of the trusted key that signed it.
     pub signer: Option<String>,
-    /// The warning if it is loaded anyway.
+    /// Why it is not verified, if it is loaded anyway.
     pub warning: Option<String>,
+}
+
+impl Verification {
+    /// Logs that a library is loaded although it is not verified.
+    pub(super) fn warn(&self, library: &Path) {
+        if let Some(why) = &self.warning {
+            tracing::warn!("{}: {why}; loading it anyway", visible(&library.to_string_lossy()));
+        }
+    }
 }
 
 /// Why a library may not run.
@@ -170,8 +179,7 @@ impl Trust {
         }
         match self.verify(image, &by) {
             Err(error) if policy == TrustPolicy::Warn => {
-                let path = image.path.display();
-                let warning = Some(format!("{path}: {error}; loading it anyway"));
+                let warning = Some(visible(&error.to_string()).into_owned());
                 Ok(Verification { warning, ..Verification::default() })
             }
             other => other,

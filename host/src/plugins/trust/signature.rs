@@ -1,12 +1,12 @@
 //! Detached signatures in the format of minisign: `libema.so.minisig` beside `libema.so`.
 
-use super::super::loader::Image;
+use super::super::loader::{Image, read_text};
 use minisign::{PublicKey, PublicKeyBox, SignatureBox};
 use std::ffi::OsString;
+use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 /// What the name of a signature has after that of its file.
 const SIGNATURE_SUFFIX: &str = ".minisig";
@@ -73,7 +73,7 @@ impl PublicKeys {
         let read = |file: &PathBuf| {
             let refused =
                 |why: &dyn fmt::Display| KeyError { file: file.clone(), why: why.to_string() };
-            let text = fs::read_to_string(file).map_err(|why| refused(&why))?;
+            let text = read_text(file).map_err(|why| refused(&why))?;
             let boxed = PublicKeyBox::from_string(&text);
             boxed.and_then(PublicKeyBox::into_public_key).map_err(|why| refused(&why))
         };
@@ -86,7 +86,7 @@ impl PublicKeys {
             return Ok(None);
         }
         let path = signature_path(&image.path);
-        let text = match fs::read_to_string(&path) {
+        let text = match read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {

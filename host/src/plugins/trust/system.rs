@@ -51,9 +51,12 @@ impl SystemPolicy {
     /// It cannot be followed.
     pub fn read(file: &Path) -> Result<Option<Self>, SystemError> {
         let refused = |why: String| SystemError { file: file.to_owned(), why };
-        let text = match std::fs::read_to_string(file) {
+        let text = match loader::read_text(file) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A link to a file that is missing is a policy that is not known.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !file.is_symlink() => {
+                return Ok(None);
+            }
             Err(error) => return Err(refused(format!("cannot be read: {error}"))),
         };
         loader::check_place(file).map_err(|error| refused(error.to_string()))?;
