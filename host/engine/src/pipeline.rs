@@ -1,4 +1,4 @@
-//! Pipeline: this process has one stage of the model and runs its passes on activations and gradients from the neighbouring stages.
+//! Pipeline: this process has one stage of the model and runs its passes on activations and gradients from the neighboring stages.
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -85,7 +85,7 @@ pub(super) fn drawing(timeline: &Timeline, title: &str, chunks: u32) -> String {
     let bar = |span: &Span| Bar {
         start: span.start,
         end: span.end,
-        colour: usize::from(span.is_backward) + 2 * (span.part.chunk as usize % 2),
+        color: usize::from(span.is_backward) + 2 * (span.part.chunk as usize % 2),
         label: if chunks > 1 {
             format!("{}.{}", span.part.micro, span.part.chunk)
         } else {

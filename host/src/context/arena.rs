@@ -1,4 +1,4 @@
-//! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behaviour.
+//! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behavior.
 
 use super::run_parts::RunParts;
 use crate::position;

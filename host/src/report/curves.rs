@@ -74,7 +74,7 @@ impl Square {
         let axis = |name| Axis { name, range: (0.0, 1.0), scale: Scale::Linear };
         let line = |(index, curve): (usize, &Curve)| Line {
             class: "curve",
-            colour: index % 6,
+            color: index % 6,
             points: curve.points.clone(),
         };
         Chart {

@@ -95,7 +95,7 @@ impl World {
         format!("{how}; this rank waited in {}: {error}", self.position.describe())
     }
 
-    /// Dumps libtorch's flight recorder, which has the last collectives, to analyse a hang.
+    /// Dumps libtorch's flight recorder, which has the last collectives, to analyze a hang.
     fn dump_flight_record(&self) {
         let Some(folder) = self.folder.get() else { return };
         let path = folder.join(format!("rank_{}.flight.json", self.ranks.rank));

@@ -16,7 +16,7 @@ use crate::view::View;
 /// A handle to a tensor that the host keeps.
 ///
 /// Handles of the current batch are valid until the iteration ends, those of parameters and buffers for the
-/// whole run. Using an invalid handle is an error, never undefined behaviour. A tensor returned by an
+/// whole run. Using an invalid handle is an error, never undefined behavior. A tensor returned by an
 /// operation belongs to the caller and is freed when the handle is dropped.
 ///
 /// Making, passing and dropping a handle costs a few nanoseconds and copies nothing. A handle that is kept in

@@ -55,7 +55,7 @@ static MAPPED: Mutex<BTreeMap<(PathBuf, String), Arc<Library>>> = Mutex::new(BTr
 
 /// Loads a library, or returns the one loaded from this path before, if it is still the same file.
 ///
-/// The library's initialisers run in here, and it is never unloaded.
+/// The library's initializers run in here, and it is never unloaded.
 ///
 /// # Errors
 /// The step that refused it, in one line.
