@@ -1,4 +1,4 @@
-//! A cost that grows with something: its points, its slope, a table and a picture.
+//! A cost as a function of a size: its points, its slope, a table and a chart.
 
 use hookrack_chart::{Axis, Chart, Line, Scale};
 use std::fmt::Write as _;
