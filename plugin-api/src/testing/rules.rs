@@ -64,15 +64,15 @@ impl Parts {
         WORDS.iter().filter(move |(part, ..)| self.meets(*part))
     }
 
-    fn words(self) -> String {
+    fn words(self, separator: &str) -> String {
         let words: Vec<_> = self.rows().map(|(_, word, _)| format!("\"{word}\"")).collect();
-        words.join(", ")
+        words.join(separator)
     }
 
     fn things(self) -> String {
         let layer = self.meets(Self::LAYER).then_some("the output of a layer");
         let things: Vec<_> = self.rows().map(|(.., thing)| *thing).chain(layer).collect();
-        things.join(", ")
+        things.join(" and ")
     }
 }
 
@@ -105,7 +105,7 @@ impl Rules {
         if part == Parts::NONE || part.meets(allowed) {
             return Ok(());
         }
-        let (by, things, words) = (by(), part.things(), part.words());
+        let (by, things, words) = (by(), part.things(), part.words(", "));
         Err(Error::new(if self.is_metric {
             format!(
                 "{by} would change {things}: a metric must not change the run; copy the tensor first"
@@ -133,7 +133,7 @@ impl Rules {
             "{function}() changes {}: it is for roles (on_train_forward and the like) while they are called, and for hooks with {} in \
              their `mutates`",
             parts.things(),
-            parts.words()
+            parts.words(" or ")
         );
         Ok(())
     }

@@ -102,7 +102,7 @@ impl LrSchedule for Segment {
 fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
     if schedules != milestones.len() + 1 {
         return Err(format!(
-            "{schedules} schedules and {} milestones: there must be one milestone less than schedules",
+            "{schedules} schedules and {} milestones: there must be one milestone fewer than schedules",
             milestones.len()
         ));
     }

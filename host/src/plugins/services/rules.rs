@@ -18,7 +18,7 @@ impl Endpoint {
         if missing.is_empty() {
             return Ok(());
         }
-        let (by, words) = (by(), missing.words());
+        let (by, words) = (by(), missing.words(", "));
         Err(if self.is_metric {
             format!(
                 "{by} would change {missing}: a metric must not change the run; copy the tensor first"
@@ -40,9 +40,9 @@ impl Endpoint {
             return Ok(());
         }
         Err(format!(
-            "{function} changes {parts}: it is only allowed in a role (on_train_forward and the like), and in hooks with \
-             {} in their `mutates`",
-            parts.words()
+            "{function} changes {parts}: it is only allowed in a role (on_train_forward and the like) or in a hook with {} \
+             in its `mutates`",
+            parts.words(" or ")
         ))
     }
 

@@ -157,7 +157,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         Line::LeftOut => return,
         Line::FirstLeftOut => {
             tracing::warn!(
-                "{hook} logs more than {MOST} lines a second: further lines in this second are dropped"
+                "{hook} logs more than {MOST} lines per second: further lines in this second are dropped"
             );
             return;
         }

@@ -67,7 +67,7 @@ impl PoolLayer {
         let [rows, columns] = [rows, columns].map(|length| square.side_after(length));
         if rows < 1 || columns < 1 {
             let found = &site.flow.shape;
-            return Err(format!("a square of {extent}x{extent} does not fit into shape {found:?}"));
+            return Err(format!("a window of {extent}x{extent} does not fit into shape {found:?}"));
         }
         let output = site.flow.shaped([channels, rows, columns]);
         Ok((output, Pooling { kind, side: extent, stride, padding }))
