@@ -6,7 +6,7 @@ use super::elf::ElfError;
 use super::image::Image;
 use super::locate::{LocateError, ReadError};
 use super::manifest::ManifestError;
-use super::place::PlaceError;
+use super::permissions::PermissionError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct LoadError {
 pub enum Refusal {
     Locate(#[from] LocateError),
     Read(#[from] ReadError),
-    Place(#[from] PlaceError),
+    Permissions(#[from] PermissionError),
     Elf(#[from] ElfError),
     Dlopen(#[from] OpenError),
     Root(#[from] RootError),
@@ -76,7 +76,7 @@ impl Refusal {
         match self {
             Self::Locate(_) => "locate",
             Self::Read(_) => "read",
-            Self::Place(_) => "place",
+            Self::Permissions(_) => "permissions",
             Self::Elf(_) => "elf",
             Self::Dlopen(_) => "dlopen",
             Self::Root(_) => "root",

@@ -2,8 +2,8 @@
 
 use super::elf;
 use super::error::Refusal;
-use super::place::Trusted;
-use super::{locate, place};
+use super::permissions::TrustedOwners;
+use super::{locate, permissions};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ impl Image {
     /// `file` is without links. One that was found in a folder must not have left the folders by a link.
     pub(super) fn read(file: PathBuf, folders: Option<&[PathBuf]>) -> Result<Self, Refusal> {
         if let Some(folders) = folders {
-            place::check_inside(&file, folders)?;
+            permissions::check_inside(&file, folders)?;
         }
         let (bytes, meta) = locate::read(&file)?;
-        place::check(&file, &meta, &Trusted::here())?;
+        permissions::check(&file, &meta, &TrustedOwners::here())?;
         elf::check(&bytes)?;
         let sha256 = crate::digest::sha256(&bytes);
         Ok(Self { path: file, sha256, bytes })

@@ -34,7 +34,7 @@ fn together(
 ) -> Result<(), Refusal> {
     let Some(world) = context.world.get() else { return Ok(()) };
     check_all_ranks(context, endpoint, "a collective")?;
-    check_place(context, endpoint)?;
+    check_permissions(context, endpoint)?;
     let call = HookCall {
         hook: endpoint.name().to_owned(),
         point: endpoint.point().map_or(u32::MAX, Point::code),
@@ -68,7 +68,7 @@ pub(super) fn check_all_ranks(
 }
 
 /// Refuses where another rank may never arrive: in the iterations of an evaluation or a prediction.
-fn check_place(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
+fn check_permissions(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
     let within = |point: &Point| context.phase() != Phase::Train && point.pace() == Pace::Iter;
     match endpoint.point().filter(within) {
         Some(point) => Err(format!(

@@ -56,7 +56,7 @@ impl SystemPolicy {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refused(format!("cannot be read: {error}"))),
         };
-        loader::check_place(file).map_err(|error| refused(error.to_string()))?;
+        loader::check_permissions(file).map_err(|error| refused(error.to_string()))?;
         let policy: Self = toml::from_str(&text)
             .map_err(|error| refused(format!("is invalid: {}", error.message())))?;
         let relative = policy.lock.iter().chain(policy.folders.iter().flatten());
@@ -65,7 +65,7 @@ impl SystemPolicy {
             return Err(refused(format!("has a relative path, {}", path.display())));
         }
         for own in policy.lock.iter().chain(policy.trusted_keys.iter().flatten()) {
-            loader::check_place(own)
+            loader::check_permissions(own)
                 .map_err(|error| refused(format!("relies on {}: {error}", own.display())))?;
         }
         Ok(Some(policy))

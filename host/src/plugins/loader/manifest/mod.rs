@@ -3,10 +3,10 @@
 mod error;
 mod json;
 mod param;
-mod subject;
+mod owner;
 
 pub use error::ManifestError;
-pub(super) use subject::Subject;
+pub(super) use owner::ManifestOwner;
 
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::every::Every;
@@ -78,7 +78,7 @@ pub struct MetricManifest {
 }
 
 impl HookManifest {
-    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+    pub(super) fn parse(text: &str, of: &ManifestOwner<'_>) -> Result<Self, ManifestError> {
         let json: HookJson = of.json(text)?;
         of.check_name(json.name)?;
         let (points, unknown_points) = of.points(json.points)?;
@@ -115,7 +115,7 @@ impl HookManifest {
 }
 
 impl MetricManifest {
-    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+    pub(super) fn parse(text: &str, of: &ManifestOwner<'_>) -> Result<Self, ManifestError> {
         let json: MetricJson = of.json(text)?;
         of.check_name(json.name)?;
         let better = of.word("better", &json.better, "higher or lower", Better::from_name)?;
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     fn parse(newer: bool, json: &str) -> Result<HookManifest, String> {
-        let subject = Subject { kind: "hook", name: "Ema", newer };
-        HookManifest::parse(json, &subject).map_err(|error| error.to_string())
+        let owner = ManifestOwner { kind: "hook", name: "Ema", newer };
+        HookManifest::parse(json, &owner).map_err(|error| error.to_string())
     }
 
     #[test]
