@@ -4,7 +4,7 @@
 //! lock and calls only what POSIX allows in one.
 
 mod handler;
-mod leaving;
+mod exit_guard;
 mod modules;
 mod report;
 mod signals;
@@ -49,7 +49,7 @@ pub struct CrashWatch(());
 pub fn watch() -> CrashWatch {
     stack::prepare();
     handler::install();
-    leaving::install();
+    exit_guard::install();
     let watch = CrashWatch(());
     watch.report();
     watch

@@ -2,7 +2,7 @@
 
 use super::Prepared;
 use super::modules::Frame;
-use super::text::Text;
+use super::text::FixedText;
 use crate::plugins::services::last_service;
 use crate::position;
 use std::ffi::c_int;
@@ -37,7 +37,7 @@ fn culprit(crash: &CrashInfo<'_>) -> Option<&'static str> {
 }
 
 /// `SIGSEGV in libfoo.so, FooHook at after_train_iter, iteration 812`.
-pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
+pub(super) fn line(out: &mut FixedText<1024>, crash: &CrashInfo<'_>) {
     let position = position::current();
     let _ = out.write_str(crash.what);
     if let Some(library) = culprit(crash) {
@@ -58,8 +58,8 @@ pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
 }
 
 /// All that is known.
-pub(super) fn json(out: &mut Text<16384>, crash: &CrashInfo<'_>) {
-    let mut message = Text::<1024>::new();
+pub(super) fn json(out: &mut FixedText<16384>, crash: &CrashInfo<'_>) {
+    let mut message = FixedText::<1024>::new();
     line(&mut message, crash);
     let position = position::current();
     let _ = out.write_str("{\n  \"message\": ");
@@ -93,12 +93,12 @@ pub(super) fn json(out: &mut Text<16384>, crash: &CrashInfo<'_>) {
     let _ = out.write_str("]\n}\n");
 }
 
-fn field(out: &mut Text<16384>, key: &str, value: &str) {
+fn field(out: &mut FixedText<16384>, key: &str, value: &str) {
     let _ = write!(out, ",\n  \"{key}\": ");
     out.push_json(value);
 }
 
-fn number(out: &mut Text<16384>, key: &str, value: std::fmt::Arguments<'_>) {
+fn number(out: &mut FixedText<16384>, key: &str, value: std::fmt::Arguments<'_>) {
     let _ = write!(out, ",\n  \"{key}\": {value}");
 }
 
@@ -107,7 +107,7 @@ pub(super) fn write(prepared: &Prepared, crash: &CrashInfo<'_>) {
     if prepared.path.is_empty() {
         return;
     }
-    let mut text = Text::<16384>::new();
+    let mut text = FixedText::<16384>::new();
     json(&mut text, crash);
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero byte.
@@ -121,7 +121,7 @@ pub(super) fn write(prepared: &Prepared, crash: &CrashInfo<'_>) {
 
 /// Tells it on standard error.
 pub(super) fn say(prepared: &Prepared, crash: &CrashInfo<'_>) {
-    let mut text = Text::<1024>::new();
+    let mut text = FixedText::<1024>::new();
     let _ = text.write_str("\nerror: ");
     line(&mut text, crash);
     write_all(libc::STDERR_FILENO, text.as_bytes());
@@ -155,7 +155,7 @@ mod tests {
             on_training_thread: true,
             frames: &frames,
         };
-        let mut text = Text::new();
+        let mut text = FixedText::new();
         json(&mut text, &crash);
         let read: serde_json::Value = serde_json::from_slice(text.as_bytes()).unwrap();
         assert_eq!((&read["what"], &read["address"]), (&"SIGSEGV".into(), &"0x0".into()));

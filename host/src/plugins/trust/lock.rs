@@ -57,7 +57,7 @@ struct Locked {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct LockToml {
     version: u32,
     #[serde(default, rename = "library")]
     libraries: Vec<Locked>,
@@ -93,7 +93,7 @@ pub enum LockError {
 }
 
 /// What a lock file says about a library.
-pub(super) enum Finding {
+pub(super) enum LockStatus {
     Same,
     Unknown,
     Other(LockError),
@@ -125,7 +125,7 @@ impl LockFile {
             }
             Err(error) => return Err(unreadable(error.to_string())),
         };
-        let parsed: Text = toml::from_str(&text)
+        let parsed: LockToml = toml::from_str(&text)
             .map_err(|error| unreadable(error.message().replace('\n', " ")))?;
         if parsed.version != VERSION {
             let why = format!("its version is {}, this host knows {VERSION}", parsed.version);
@@ -134,13 +134,13 @@ impl LockFile {
         Ok(Self { path, entries: parsed.libraries })
     }
 
-    pub(super) fn find(&self, image: &Image) -> Finding {
+    pub(super) fn find(&self, image: &Image) -> LockStatus {
         let file = image.file_name().to_string_lossy();
         let here = |entry: &&Locked| entry.file == file && entry.target == TARGET;
         match self.entries.iter().find(here) {
-            None => Finding::Unknown,
-            Some(entry) if entry.sha256 == image.sha256 => Finding::Same,
-            Some(entry) => Finding::Other(LockError::Changed {
+            None => LockStatus::Unknown,
+            Some(entry) if entry.sha256 == image.sha256 => LockStatus::Same,
+            Some(entry) => LockStatus::Other(LockError::Changed {
                 lock: self.path.clone(),
                 file: file.into_owned(),
                 expected: entry.sha256.clone(),
@@ -179,7 +179,7 @@ impl LockFile {
     /// The file cannot be written.
     pub fn write(&mut self) -> io::Result<()> {
         self.entries.sort_by(|a, b| (&a.file, &a.target).cmp(&(&b.file, &b.target)));
-        let text = Text { version: VERSION, libraries: self.entries.clone() };
+        let text = LockToml { version: VERSION, libraries: self.entries.clone() };
         let text = toml::to_string(&text).map_err(io::Error::other)?;
         let folder =
             self.path.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new("."));

@@ -3,19 +3,19 @@
 //! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
 //! is cached.
 
-mod evidence;
+mod verifier;
 mod lock;
 mod signature;
 mod system;
 
-pub use evidence::Unverified;
+pub use verifier::Unverified;
 pub use lock::{Change, LockError, LockFile, TARGET};
 pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
 pub use system::{SystemError, SystemPolicy};
 
 use super::loader::Image;
 use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
-use evidence::Evidence;
+use verifier::Verifier;
 use std::path::{Path, PathBuf};
 
 /// What a config and the machine ask of libraries.
@@ -28,7 +28,7 @@ pub struct Trust {
     /// The only folders that the machine allows, and where that is written.
     only: Vec<(PathBuf, Vec<PathBuf>)>,
     /// Each of these must verify a library.
-    evidence: Vec<Evidence>,
+    verifiers: Vec<Verifier>,
     system: Result<(), SystemError>,
 }
 
@@ -84,9 +84,9 @@ impl Trust {
             ..Self::read(Self::tighten)
         };
         if !trust.is_asking() {
-            trust.evidence.clear();
-        } else if trust.evidence.is_empty() {
-            trust.evidence.push(Evidence::new(Some(&config.lock), &config.trusted_keys));
+            trust.verifiers.clear();
+        } else if trust.verifiers.is_empty() {
+            trust.verifiers.push(Verifier::new(Some(&config.lock), &config.trusted_keys));
         }
         trust
     }
@@ -98,7 +98,7 @@ impl Trust {
             folders: Vec::new(),
             least: None,
             only: Vec::new(),
-            evidence: Vec::new(),
+            verifiers: Vec::new(),
             system: Ok(()),
         }
     }
@@ -132,7 +132,7 @@ impl Trust {
     fn tighten(&mut self, file: PathBuf, policy: SystemPolicy) {
         if policy.lock.is_some() || policy.trusted_keys.is_some() {
             let keys = policy.trusted_keys.unwrap_or_default();
-            self.evidence.push(Evidence::new(policy.lock.as_deref(), &keys));
+            self.verifiers.push(Verifier::new(policy.lock.as_deref(), &keys));
         }
         self.restrict(file.clone(), policy.folders);
         if self.least.as_ref().is_none_or(|(least, _)| *least < policy.policy) {
@@ -195,11 +195,11 @@ impl Trust {
         Ok(())
     }
 
-    /// Each evidence must hold.
+    /// Every verifier must accept it.
     fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
         let mut verification = Verification::default();
-        for evidence in &self.evidence {
-            let found = evidence.verify(image, by)?;
+        for verifier in &self.verifiers {
+            let found = verifier.verify(image, by)?;
             verification.locked |= found.locked;
             verification.signer = verification.signer.or(found.signer);
         }
