@@ -24,7 +24,7 @@ pub enum EngineError {
     #[error(
         "a tensor of {kind:?} with {sides} dimensions cannot be sent from one stage to the next"
     )]
-    Crossing {
+    NotSendable {
         /// Its type.
         kind: tch::Kind,
         /// Its dimensions.

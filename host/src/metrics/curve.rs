@@ -185,8 +185,7 @@ mod tests {
         assert_eq!(color(&pixels, low, middle), COLORS[0], "along the top");
         assert_eq!(color(&pixels, high, middle), [140, 149, 159], "the frame below");
         assert_eq!(color(&pixels, middle - 40, middle - 60), [255, 255, 255]);
-        let guessing =
-            (0..SIDE).filter(|at| color(&pixels, SIDE - 1 - at, *at) == [208, 215, 222]);
+        let guessing = (0..SIDE).filter(|at| color(&pixels, SIDE - 1 - at, *at) == [208, 215, 222]);
         assert!(guessing.count() > SIDE / 2);
     }
 

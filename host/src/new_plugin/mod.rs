@@ -3,8 +3,8 @@
 //! The files come from `templates/`; `names` derives the names of the plugin's parts, `template` fills them in, `relative_path` computes
 //! the path of a shared SDK. Nothing here needs libtorch, a config or a run.
 
-mod relative_path;
 mod names;
+mod relative_path;
 mod template;
 #[cfg(test)]
 mod tests;

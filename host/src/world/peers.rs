@@ -1,6 +1,6 @@
 //! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
-use super::store_client::{PERIOD, LastHeartbeat, StoreClient};
+use super::store_client::{LastHeartbeat, PERIOD, StoreClient};
 use super::{World, done};
 use crate::torch::{TorchError, dist};
 use std::fmt;
@@ -122,7 +122,8 @@ impl World {
         {
             return self.silent(rank);
         }
-        let is_elsewhere = |seen: &Option<LastHeartbeat>| !place(seen.as_ref()).contains("collective ");
+        let is_elsewhere =
+            |seen: &Option<LastHeartbeat>| !place(seen.as_ref()).contains("collective ");
         if let Some((rank, seen)) = others.clone().find(|(_, seen)| is_elsewhere(seen)) {
             let (host, place) = (&self.hosts[rank], place(seen.as_ref()));
             let how = format!(

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
 
-use super::part;
+use super::inner_schedule;
 use super::shape::reached;
 use super::span;
 use super::{Horizon, LrSchedule};
@@ -38,7 +38,7 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
         let ends = milestones.iter().copied().chain([total]);
         let parts = schedules.into_iter().zip(begins.iter().zip(ends)).enumerate();
         let parts = parts.map(|(index, (schedule, (&begin, end)))| {
-            part::build(schedule, by_epoch, end.saturating_sub(begin))
+            inner_schedule::build(schedule, by_epoch, end.saturating_sub(begin))
                 .map_err(|why| Self::refuse_key(format!("schedules.{index}"), why))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;

@@ -3,8 +3,8 @@
 //! [`watch`] installs handlers of the fatal signals and of `exit()`. Everything that they need is prepared before: a handler allocates nothing, takes no
 //! lock and calls only what POSIX allows in one.
 
-mod handler;
 mod exit_guard;
+mod handler;
 mod modules;
 mod report;
 mod signals;

@@ -2,7 +2,7 @@
 
 use super::error::Refusal;
 use super::image::Image;
-use super::manifest::{HookManifest, ManifestError, MetricManifest, ManifestOwner};
+use super::manifest::{HookManifest, ManifestError, ManifestOwner, MetricManifest};
 use super::table::Table;
 use super::text::{lent, one_line};
 use hookrack_plugin_api::abi::{ABI_MINOR, HookBase, HrHeader, HrPlugin, HrStr, MetricBase};

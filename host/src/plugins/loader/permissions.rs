@@ -114,7 +114,11 @@ impl TrustedOwners {
 
 /// Checks the file, the folder that it is in and those above. `file` is without links, `meta` that of the file as it
 /// was opened.
-pub(super) fn check(file: &Path, meta: &Metadata, trusted: &TrustedOwners) -> Result<(), PermissionError> {
+pub(super) fn check(
+    file: &Path,
+    meta: &Metadata,
+    trusted: &TrustedOwners,
+) -> Result<(), PermissionError> {
     if let Some(fault) = trusted.fault(meta) {
         return Err(PermissionError::File { path: file.to_owned(), fault });
     }

@@ -3,20 +3,20 @@
 //! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
 //! is cached.
 
-mod verifier;
 mod lock;
 mod signature;
 mod system;
+mod verifier;
 
-pub use verifier::Unverified;
 pub use lock::{Change, LockError, LockFile, TARGET};
 pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
 pub use system::{SystemError, SystemPolicy};
+pub use verifier::Unverified;
 
 use super::loader::Image;
 use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
-use verifier::Verifier;
 use std::path::{Path, PathBuf};
+use verifier::Verifier;
 
 /// What a config and the machine ask of libraries.
 #[derive(Debug)]

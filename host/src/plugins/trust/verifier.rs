@@ -1,7 +1,7 @@
 //! Verifies a library by a lock file or by the signature of a trusted key.
 
 use super::super::loader::Image;
-use super::lock::{LockStatus, LockError, LockFile};
+use super::lock::{LockError, LockFile, LockStatus};
 use super::signature::{KeyError, PublicKeys};
 use super::{TrustError, Verification};
 use std::fmt;

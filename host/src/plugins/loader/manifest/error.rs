@@ -46,9 +46,7 @@ pub enum ManifestError {
         says: String,
     },
     /// An unknown point.
-    #[error(
-        "the manifest of {owner} lists an unknown point `{point}`: did you mean `{nearest}`?"
-    )]
+    #[error("the manifest of {owner} lists an unknown point `{point}`: did you mean `{nearest}`?")]
     Point {
         /// Whose.
         owner: String,

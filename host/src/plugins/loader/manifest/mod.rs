@@ -2,8 +2,8 @@
 
 mod error;
 mod json;
-mod param;
 mod owner;
+mod param;
 
 pub use error::ManifestError;
 pub(super) use owner::ManifestOwner;
