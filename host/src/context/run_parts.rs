@@ -40,7 +40,7 @@ impl RunParts {
     pub const LR: Self = Self(1 << 6);
     /// The momentum of the optimizer.
     pub const MOMENTUM: Self = Self(1 << 7);
-    /// The output of a layer, which the model goes on with: no word of `mutates` covers it.
+    /// The output of a layer, whose memory the model still uses: no word of `mutates` covers it.
     pub const LAYER: Self = Self(1 << 8);
     /// Everything.
     pub const ALL: Self = Self(u16::MAX);
@@ -51,7 +51,7 @@ impl RunParts {
         known.fold(Self::NONE, |all, (part, ..)| all | *part)
     }
 
-    /// What a hook may change while it has a role, whether it declares it or not.
+    /// What a hook may change in its role without declaring it.
     pub fn of_role(point: Point) -> Self {
         match point {
             Point::OnOptimizerStep => Self::PARAMS | Self::GRADS,

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 type OnPoint = unsafe extern "C" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
-/// The same for a function that may break the rule that nothing is thrown out of it.
+/// The same for a function that may violate the rule that no exception leaves it.
 type Throwing = unsafe extern "C-unwind" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
 type SaveState = unsafe extern "C" fn(*mut c_void, *const HrStateWriter) -> HrStatus;
 type LoadState = unsafe extern "C" fn(*mut c_void, *const HrStateReader) -> HrStatus;
@@ -47,8 +47,8 @@ pub(super) struct Inner {
     pub(super) has_panicked: Cell<bool>,
 }
 
-/// Dropped only if an exception leaves a plugin's function. The host's frames must not be unwound by it: the process ends here, where it is still known who
-/// was being called.
+/// Dropped only if an exception leaves a plugin's function. It must not unwind the host's frames: the process ends here, where it is still known which hook was
+/// being called.
 struct Boundary;
 
 impl Drop for Boundary {
@@ -101,7 +101,7 @@ impl Instance {
     /// Makes an instance of a hook.
     ///
     /// # Errors
-    /// The hook's own words, when it does not accept its settings or panics.
+    /// The hook rejects its settings or panics; the error has its message.
     pub fn hook(
         hook: &HookType,
         name: &str,
@@ -132,7 +132,7 @@ impl Instance {
     /// Makes an instance of a metric, which has an object for each phase that it is computed in.
     ///
     /// # Errors
-    /// The metric's own words, when it does not accept its settings or panics.
+    /// The metric rejects its settings or panics; the error has its message.
     pub fn metric(
         metric: &MetricType,
         name: &str,
@@ -201,7 +201,7 @@ impl Instance {
         unsafe { (live.on_point)(live.object, point.code(), live.handle) }
     }
 
-    /// Calls it with the code of a point, which may be none that there is: for tests of plugins.
+    /// Calls it with the code of a point, which need not exist: for tests of plugins.
     pub fn on_code(&mut self, code: u32) -> HrStatus {
         let live = &self.0;
         let status = live.endpoint.during(Call::Life, || {
@@ -211,7 +211,7 @@ impl Instance {
         live.note(status)
     }
 
-    /// Notes that the other ranks do not have it: it must not wait for them.
+    /// Records that other ranks do not have it, so that it must not wait for them.
     pub fn stay_on_some_ranks(&self) {
         self.0.endpoint.stay_on_some_ranks();
     }

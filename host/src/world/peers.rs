@@ -13,9 +13,9 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// Why the ranks cannot continue, as far as the remaining ones can tell.
 struct Missing {
-    /// The rank that is missing, if it is one.
+    /// The missing rank, if it is known.
     rank: Option<usize>,
-    /// How it is missing.
+    /// What happened to it, for the message.
     how: String,
 }
 

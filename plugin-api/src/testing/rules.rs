@@ -120,7 +120,7 @@ impl Rules {
         }))
     }
 
-    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    /// Rejects a function of the engine, unless the hook has a role or declares one of `parts`.
     pub(crate) fn check_engine(
         &self,
         point: Option<Point>,
@@ -188,7 +188,7 @@ impl ForwardHolder {
         called.map_err(|why| Error::new(format!("hook `{name}` failed at {called_as}: {why}")))
     }
 
-    /// Refuses a part of the training forward pass to hooks that must leave it to the role.
+    /// Rejects a call that would bypass the hook with the training forward role.
     pub(crate) fn check_pass(&self, caller: &str, function: &str) -> Result<()> {
         let Self { name, called_as, .. } = self;
         crate::ensure!(

@@ -19,7 +19,7 @@ const FATAL: [(c_int, &str); 5] = [
 /// The handler's stack: a report is put together on it, and the stack of a thread that has overflowed is of no use.
 const STACK: usize = 256 << 10;
 
-/// How far below the stack pointer an access is still one to the stack.
+/// How far below the stack pointer an access still counts as one to the stack.
 const NEAR: usize = 64 << 10;
 
 /// Whether a report is being written: only the first crash is one.
@@ -59,7 +59,7 @@ extern "C" fn on_fatal(signal: c_int, info: *mut siginfo_t, context: *mut c_void
 /// `info` and `context` are those of a handler.
 unsafe fn report_crash(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(prepared) = prepared() else { return };
-    // Nobody waits for a report that does not come to an end.
+    // A report that never ends must not keep the process alive.
     // SAFETY: allowed in a handler; the default action of SIGALRM ends the process.
     unsafe {
         libc::signal(libc::SIGALRM, libc::SIG_DFL);
@@ -81,7 +81,7 @@ unsafe fn report_crash(signal: c_int, info: *mut siginfo_t, context: *mut c_void
         on_training_thread: stack::is_training_thread(),
         frames: &[],
     };
-    // Finding the stack may fail in a process in this state: what is known without it is written first.
+    // Unwinding the stack may fail in this state, so the report is first written without it.
     report::write(prepared, &crash);
     let mut addresses = [ptr::null_mut(); stack::MOST];
     let count = stack::addresses(&mut addresses);

@@ -33,7 +33,7 @@ struct Prepared {
     modules: Vec<Module>,
 }
 
-/// `None` while no run is in progress. What was set is never freed: a handler may be reading it.
+/// `None` while no run is in progress. It is never freed, because a handler may be reading it.
 static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
 
 fn prepared() -> Option<&'static Prepared> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a library says about itself, in its own words: what a probe reports and the index keeps.
+/// A library's own description: what a probe reports and the index stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryInfo {
     /// Its name.

@@ -34,7 +34,7 @@ pub enum LocateError {
     },
 }
 
-/// Why a file gives no bytes.
+/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is a folder.

@@ -3,7 +3,7 @@
 //! ```text
 //! locate       the path, absolute and without links
 //! read         a readable, regular file; its bytes are read once, and all later steps use these
-//! permissions  nobody else could have put it there or can change it
+//! permissions  only trusted users could have created it or can change it
 //! elf          a whole ELF shared library for this machine; a truncated one would end the process in dlopen
 //! dlopen       mapped from a sealed copy in memory, every symbol resolved; it stays for the life of the process
 //! root         its table, by the Rust symbol or by the C one

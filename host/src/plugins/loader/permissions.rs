@@ -11,7 +11,7 @@ const GROUP_WRITES: u32 = 0o020;
 /// In a folder with this bit only the owner of a file can replace it, as in /tmp.
 const STICKY: u32 = 0o1000;
 
-/// Why the place of a library is not safe.
+/// Why the permissions of a library are not safe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PermissionError {
     /// The file itself.
@@ -41,7 +41,7 @@ pub enum PermissionError {
     },
 }
 
-/// Who else has power over a file or folder.
+/// Who else can change a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessFault {
     /// Everyone.
@@ -79,7 +79,7 @@ impl AccessFault {
     }
 }
 
-/// Those whose files are accepted.
+/// The users and groups whose files are accepted.
 pub(super) struct TrustedOwners {
     users: Vec<u32>,
     groups: [u32; 2],
@@ -125,7 +125,7 @@ pub(super) fn check(
     check_folder(file.parent().unwrap_or(file), trusted)
 }
 
-/// Checks any file that the host relies on. Where there is none yet, nobody else must be able to put one there.
+/// Checks any file that the host relies on. If it does not exist, nobody else must be able to create it.
 ///
 /// # Errors
 /// Others could have put it there or can change it.
@@ -146,7 +146,7 @@ pub(super) fn check_folder(folder: &Path, trusted: &TrustedOwners) -> Result<(),
         let is_sticky = meta.mode() & STICKY != 0;
         match trusted.fault(&meta) {
             Some(AccessFault::Everyone { .. } | AccessFault::Group { .. }) if is_sticky => {}
-            // Groups and owners of the folders above are the business of whoever made them.
+            // Groups and owners of the folders above are up to whoever created them.
             Some(AccessFault::Group { .. } | AccessFault::Owner { .. }) if above > 0 => {}
             Some(fault) => return Err(PermissionError::Folder { path: dir.to_owned(), fault }),
             None => {}
@@ -167,7 +167,7 @@ pub(super) fn check_link(path: &Path) -> Result<(), PermissionError> {
     }
 }
 
-/// Checks that a file which was found in one of the folders is in one of them, and not only a link there. All paths
+/// Checks that a file found in one of the folders is really in one of them, and not a link that leads elsewhere. All paths
 /// are without links.
 pub(super) fn check_inside(file: &Path, folders: &[PathBuf]) -> Result<(), PermissionError> {
     if folders.iter().any(|folder| file.starts_with(folder)) {

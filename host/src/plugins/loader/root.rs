@@ -12,7 +12,7 @@ use abi_stable::sabi_types::VersionNumber;
 use hookrack_plugin_api::abi::{ENTRY_SYMBOL, HrPlugin, PluginRootRef};
 use std::ptr::NonNull;
 
-/// Why a library has no table to show.
+/// Why the table of a library cannot be found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
     /// It is a library, but no plugin.

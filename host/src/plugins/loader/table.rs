@@ -48,7 +48,7 @@ pub enum TableError {
     Short {
         /// Which table.
         table: String,
-        /// How long it says that it is.
+        /// The size that it states.
         size: u32,
         /// How long it must be.
         need: usize,

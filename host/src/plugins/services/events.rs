@@ -25,7 +25,7 @@ pub(super) static TABLE: EventTable = EventTable {
     scalar_at,
 };
 
-/// The full name of what a hook puts: scoped by phase or by hook, and by what it has entered; or as it is.
+/// The full name of what a hook logs: prefixed with the phase or the instance and with open scopes, or unchanged.
 pub(super) fn scoped_name<'a>(
     name: &'a str,
     endpoint: &Endpoint,

@@ -52,7 +52,7 @@ fn together(
     world.for_hooks(act).map_err(failed)
 }
 
-/// Refuses what waits for the other ranks to a hook that they do not have.
+/// Rejects a call that waits for the other ranks, if the hook does not run on all of them.
 pub(super) fn check_all_ranks(
     context: &Context,
     endpoint: &Endpoint,
@@ -67,7 +67,7 @@ pub(super) fn check_all_ranks(
     .into())
 }
 
-/// Refuses where another rank may never arrive: in the iterations of an evaluation or a prediction.
+/// Rejects collectives where another rank may never arrive: in the iterations of an evaluation or a prediction.
 fn check_permissions(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
     let within = |point: &Point| context.phase() != Phase::Train && point.pace() == Pace::Iter;
     match endpoint.point().filter(within) {

@@ -4,7 +4,7 @@ use super::endpoint::Endpoint;
 use crate::context::RunParts;
 
 impl Endpoint {
-    /// Refuses to change a part of the run that the hook does not declare. `by` names the call.
+    /// Rejects a change of a part of the run that the hook does not declare. `by` names the call.
     pub(super) fn check_declared(
         &self,
         part: RunParts,
@@ -33,7 +33,7 @@ impl Endpoint {
         })
     }
 
-    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    /// Rejects a function of the engine, unless the hook has a role or declares one of `parts`.
     pub(super) fn check_engine(&self, function: &str, parts: RunParts) -> Result<(), String> {
         let has_role = self.point().is_some_and(hookrack_plugin_api::Point::is_role);
         if has_role || self.mutates.meets(parts) {
@@ -46,7 +46,7 @@ impl Endpoint {
         ))
     }
 
-    /// Refuses an operator that gives a tensor other memory or another shape, where that tensor is the run's or its memory is borrowed.
+    /// Rejects an operator that would replace the memory or the shape of a tensor of the run, or of memory that is borrowed.
     pub(super) fn check_moves(
         &self,
         name: &str,

@@ -106,12 +106,12 @@ pub enum Change {
     Added,
     /// It had another sha256.
     Replaced,
-    /// It was as it is.
+    /// It was already up to date.
     Kept,
 }
 
 impl LockFile {
-    /// Reads a lock file. One that is not there is empty.
+    /// Reads a lock file; a missing one is empty.
     ///
     /// # Errors
     /// It cannot be read, or is not a lock file.
@@ -149,7 +149,7 @@ impl LockFile {
         }
     }
 
-    /// Enters a library for this kind of machine, in the place of an entry that it had.
+    /// Adds a library for this target, replacing its previous entry.
     pub fn enter(&mut self, about: &Description) -> Change {
         let entry = Locked {
             file: about.file_name().into_owned(),

@@ -25,7 +25,7 @@ pub struct Trust {
     folders: Vec<FolderPolicy>,
     /// The strictest policy of the machine, and where it is written.
     least: Option<(TrustPolicy, PathBuf)>,
-    /// The only folders that the machine allows, and where that is written.
+    /// The only folders that the machine allows, and the file that says so.
     only: Vec<(PathBuf, Vec<PathBuf>)>,
     /// Each of these must verify a library.
     verifiers: Vec<Verifier>,
@@ -75,8 +75,8 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// What the config asks for, tightened by the files of the machine. Where these name a lock file or keys, those of the config do not
-    /// count.
+    /// The requirements of the config, tightened by the policy files of the machine. If these name a lock file or keys, those of the config do
+    /// not count.
     pub fn new(config: &PluginTrust) -> Self {
         let mut trust = Self {
             policy: config.policy,
@@ -91,7 +91,7 @@ impl Trust {
         trust
     }
 
-    /// No demands beyond those of the place of a file: for a command that only looks.
+    /// Requires only safe permissions: for a command that only reads.
     pub fn off() -> Self {
         Self {
             policy: TrustPolicy::Off,
@@ -108,7 +108,7 @@ impl Trust {
         Self::read(|trust, file, policy| trust.restrict(file, policy.folders))
     }
 
-    /// What the machine asks for, without a config. Where it names no lock file and no key, `lock` counts.
+    /// The requirements of the machine, without a config. If it names no lock file and no key, `lock` counts.
     pub fn of_machine(lock: PathBuf) -> Self {
         Self::new(&PluginTrust { lock, ..PluginTrust::default() })
     }

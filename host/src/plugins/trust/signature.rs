@@ -26,7 +26,7 @@ pub struct KeyError {
 /// Why a signature does not verify a library.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// Nobody trusts the key.
+    /// The key is not trusted.
     #[error(
         "{} was made by key {key}, which is not trusted (trusted: {trusted}): \
          add the key to `plugins.trusted_keys`, or remove the signature",

@@ -28,7 +28,7 @@ fn off() -> TrustPolicy {
     TrustPolicy::Off
 }
 
-/// A policy file that cannot be followed. Nothing is loaded then: what it would have forbidden is not known.
+/// A policy file that cannot be read. Nothing is loaded then, because it is not known what it would forbid.
 #[derive(Debug, thiserror::Error)]
 #[error("the policy file {} {why}", .file.display())]
 pub struct SystemError {

@@ -47,7 +47,7 @@ impl Verifier {
         Self { lock: lock.map(LockFile::read), keys: PublicKeys::read(keys) }
     }
 
-    /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
+    /// A lock file with another sha256, or an invalid signature, is an error even if the other check passes.
     pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
         let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
         let signer = keys.signer(image)?;

@@ -9,7 +9,7 @@ pub enum ManifestError {
         /// Which.
         owner: String,
     },
-    /// It cannot be called so: the name is a key of checkpoints and a part of key paths.
+    /// Its name is not valid: it is a key of checkpoints and a part of key paths.
     #[error("{owner} cannot be named `{name}`: {rule}", rule = hookrack_plugin_api::name::RULE)]
     BadName {
         /// Which.
@@ -37,7 +37,7 @@ pub enum ManifestError {
         /// What is wrong, with line and column.
         cause: String,
     },
-    /// It speaks of another hook.
+    /// It names another hook.
     #[error("the manifest of {owner} names `{says}`: use the same name in both")]
     Name {
         /// Whose.

@@ -7,8 +7,8 @@ use hookrack_plugin_api::name::nearest;
 use serde::Deserialize;
 use std::fmt;
 
-/// Whose manifest is read. A library that is newer than the host may use words that the host does not know; in any
-/// other they are misspelt.
+/// Whose manifest is read. A library newer than the host may use words that the host does not know; in any other such
+/// words are typos.
 pub(crate) struct ManifestOwner<'a> {
     /// "hook" or "metric".
     pub(crate) kind: &'static str,
@@ -59,7 +59,7 @@ impl ManifestOwner<'_> {
         Ok((points, unknown))
     }
 
-    /// The meaning of a word; nothing for an empty one, and for one that only a newer host knows.
+    /// The meaning of a word; `None` for an empty one, and for one that only a newer host knows.
     pub(super) fn word<T>(
         &self,
         key: &'static str,
