@@ -160,7 +160,7 @@ impl MetricHook {
         object.call(|table, it| unsafe { (table.compute)(it, scope, &raw const sink) })
     }
 
-    /// Saves the state of each object, under its phase where there are several.
+    /// Saves the state of each object, under its phase if there are several.
     pub(super) fn save_state(&self, writer: &HrStateWriter) -> HrStatus {
         let save = |object: &MetricObject, writer| {
             // SAFETY: the object is alive, and the writer until the call returns.

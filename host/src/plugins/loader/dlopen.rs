@@ -81,7 +81,7 @@ pub(super) fn open(
 }
 
 impl Opened {
-    /// The address of a symbol as a `T`; `None` where the library has no such symbol.
+    /// The address of a symbol as a `T`; `None` if the library has no such symbol.
     ///
     /// # Safety
     /// `T` must be a pointer that is never null (`NonNull`, a reference, a function) and right for what the symbol

@@ -74,7 +74,7 @@ pub(in crate::plugins) struct Endpoint {
     call: Cell<Call>,
     // The start of each scope that it has entered, and all of them as a prefix: `head/first/`.
     scopes: RefCell<(Vec<usize>, String)>,
-    // Whether gradients were recorded before the call under way changed that; `None` where it has not.
+    // Whether gradients were recorded before the call under way changed that; `None` if it has not.
     recorded: Cell<Option<bool>>,
     // The memory that the call under way has borrowed.
     views: RefCell<HashSet<usize>>,

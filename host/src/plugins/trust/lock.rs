@@ -29,7 +29,7 @@ const HEAD: &str = "\
 # A target has its own entries; those of others stay when this one is locked again.
 ";
 
-/// A lock file, or an empty one where there is none.
+/// A lock file, or an empty one if there is none.
 #[derive(Clone, Debug)]
 pub struct LockFile {
     /// Where it is, or will be.

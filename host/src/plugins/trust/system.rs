@@ -45,7 +45,7 @@ pub(super) fn files() -> Vec<PathBuf> {
 }
 
 impl SystemPolicy {
-    /// Reads a policy file; `None` where there is none.
+    /// Reads a policy file; `None` if there is none.
     ///
     /// # Errors
     /// It cannot be followed.

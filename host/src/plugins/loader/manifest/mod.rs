@@ -47,7 +47,7 @@ pub struct HookManifest {
     pub ops: Vec<String>,
     /// What to do when it fails and the config does not say.
     pub on_error: Option<OnError>,
-    /// Its parameters; `None` where they are not known from outside.
+    /// Its parameters; `None` if they are not known from outside.
     pub params: Option<Vec<Param>>,
 }
 
@@ -73,7 +73,7 @@ pub struct MetricManifest {
     pub unit: String,
     /// The operators of libtorch that it calls.
     pub ops: Vec<String>,
-    /// Its parameters; `None` where they are not known from outside.
+    /// Its parameters; `None` if they are not known from outside.
     pub params: Option<Vec<Param>>,
 }
 
