@@ -86,14 +86,14 @@ impl LrSchedule for Segment {
         self.parts[index].observe(value, own);
     }
 
-    fn memory(&self) -> Value {
-        Value::List(self.parts.iter().map(|part| part.memory()).collect())
+    fn state(&self) -> Value {
+        Value::List(self.parts.iter().map(|part| part.state()).collect())
     }
 
-    fn recall(&mut self, memory: &Value) {
-        let Value::List(memories) = memory else { return };
-        for (part, memory) in self.parts.iter_mut().zip(memories) {
-            part.recall(memory);
+    fn load_state(&mut self, state: &Value) {
+        let Value::List(states) = state else { return };
+        for (part, state) in self.parts.iter_mut().zip(states) {
+            part.load_state(state);
         }
     }
 }

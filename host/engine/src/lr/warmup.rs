@@ -124,11 +124,11 @@ impl LrSchedule for Warmed {
         }
     }
 
-    fn memory(&self) -> Value {
-        self.inner.memory()
+    fn state(&self) -> Value {
+        self.inner.state()
     }
 
-    fn recall(&mut self, memory: &Value) {
-        self.inner.recall(memory);
+    fn load_state(&mut self, state: &Value) {
+        self.inner.load_state(state);
     }
 }
