@@ -24,8 +24,8 @@ const TRANSFORMS: &str = "data.train.transforms=[{type='RandomCrop',padding=2},{
 pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     let cases: [(&str, &[&str]); 3] = [
         ("images as they are, no worker", &[]),
-        ("crop, flip, normalise, no worker", &[TRANSFORMS]),
-        ("crop, flip, normalise, 1 worker", &[TRANSFORMS, "data.train.workers=1"]),
+        ("crop, flip, normalize, no worker", &[TRANSFORMS]),
+        ("crop, flip, normalize, 1 worker", &[TRANSFORMS, "data.train.workers=1"]),
     ];
     let mut found = [const { Vec::new() }; 3];
     for _ in 0..rounds {

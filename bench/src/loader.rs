@@ -1,4 +1,4 @@
-//! Samples per second of the loader alone, on Fashion-MNIST with crop, flip and normalise.
+//! Samples per second of the loader alone, on Fashion-MNIST with crop, flip and normalize.
 
 use crate::error::BenchError;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! What a long measurement says while it runs, on standard error.
+//! Progress of a long measurement, on standard error.
 
 /// Says what comes next, or what was found.
 #[expect(clippy::print_stderr, reason = "progress of a long measurement")]

@@ -132,7 +132,7 @@ fn copy(bytes: usize, rounds: usize) -> Result<f64, BenchError> {
     Ok(median(&times[1..]))
 }
 
-/// The milliseconds of `torch.save`; `None` where no Python has torch (`HOOKRACK_PYTHON`, else `python3`).
+/// The milliseconds of `torch.save`; `None` if no Python has torch (`HOOKRACK_PYTHON`, else `python3`).
 fn torch_save(bytes: usize, folder: &Path) -> Option<f64> {
     let python = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let script = workspace().join("scripts/bench/torch_save.py");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum NumberOrText {
     Number(f64),
     Text(String),
 }
@@ -22,9 +22,9 @@ pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::
 
 /// Reads it back.
 pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<f64>, D::Error> {
-    match Option::<Written>::deserialize(from)? {
+    match Option::<NumberOrText>::deserialize(from)? {
         None => Ok(None),
-        Some(Written::Number(value)) => Ok(Some(value)),
-        Some(Written::Text(text)) => text.parse().map(Some).map_err(D::Error::custom),
+        Some(NumberOrText::Number(value)) => Ok(Some(value)),
+        Some(NumberOrText::Text(text)) => text.parse().map(Some).map_err(D::Error::custom),
     }
 }

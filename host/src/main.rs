@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Called before Rust's runtime, which opens `/dev/null` in the place of a closed standard output: after that nothing
-/// can tell a result that was lost from one that was not wanted.
+/// Called before Rust's runtime, which opens `/dev/null` in place of a closed standard output: after that, lost output
+/// cannot be distinguished from output that was discarded on purpose.
 #[used]
 #[unsafe(link_section = ".init_array")]
 #[expect(

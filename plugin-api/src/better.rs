@@ -1,4 +1,4 @@
-//! Which of two values is better.
+//! The direction in which a value improves.
 
 use std::cmp::Ordering;
 

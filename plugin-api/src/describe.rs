@@ -53,8 +53,8 @@ pub enum ParamType {
     /// A file or folder, relative to the config that names it. The hook receives it as an absolute path; an
     /// empty one, and one with `~/` or `$HOME`, is an error. Whether it exists is not checked.
     Path,
-    /// The full name of a scalar of the run, such as `val/Accuracy`; an empty string for none. A name that nothing logs makes the config
-    /// invalid.
+    /// The full name of a scalar of the run, such as `val/Accuracy`; an empty string for none. A name that
+    /// nothing logs makes the config invalid.
     Monitor,
     /// One of these names, in exactly this case.
     OneOf(Vec<String>),
@@ -70,7 +70,7 @@ pub enum ParamType {
 
 /// A struct that describes its parameters. `#[derive(Settings)]` implements it.
 ///
-/// It is asked when the library is loaded, before any instance exists: what it returns must not depend on the
+/// Called when the library is loaded, before any instance exists: the result must not depend on the
 /// machine.
 pub trait Describe {
     /// The first paragraph of the struct's doc comment.
@@ -81,7 +81,7 @@ pub trait Describe {
 
 /// A type that a settings field can have: `bool`, integers, floats, `String`, `PathBuf`, an enum or struct
 /// that derives `Settings`, [`Layers`](crate::Layers), [`SecondModel`](crate::SecondModel), and an `Option`
-/// or a `Vec` of these. Without it a field works too if it can be deserialized, but is described as
+/// or a `Vec` of these. A field of any other type works if it can be deserialized, but is described as
 /// [`ParamType::Any`].
 ///
 /// An integer type that is narrower than the integers of a config describes its range, so that a number

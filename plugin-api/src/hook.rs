@@ -38,7 +38,7 @@ macro_rules! define_hook {
         ///
         /// # Cost
         /// The iteration waits for every point, and [`iter_time`](crate::Trainer::iter_time) includes those
-        /// up to the last role. What is not needed each time belongs in a hook with `every`. Waiting for the
+        /// up to the last role. Work that is not needed in every iteration belongs in a hook with `every`. Waiting for the
         /// device ([`Tensor::item`](crate::tensor::Tensor::item), `to_vec`, a copy to the CPU) is the usual
         /// reason for a slow hook; `run.json` has the time of each hook.
         pub trait Hook {

@@ -123,8 +123,8 @@ impl<'a> Scalars<'a> {
 
     /// Adds a value. Its name is that of the metric, followed by `.suffix` unless `suffix` is empty.
     ///
-    /// Use the same suffixes each time: each is a scalar of its own. A suffix that is put twice has the last
-    /// value.
+    /// Use the same suffixes each time: each is a separate scalar. If a suffix is put twice, the last value
+    /// counts.
     pub fn put(&mut self, suffix: &str, value: f64) -> Result<()> {
         self.sink.scalar(suffix, value)
     }

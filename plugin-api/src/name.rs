@@ -48,7 +48,7 @@ fn distance(wanted: &[char], name: &[char]) -> Option<usize> {
     (near || begins).then_some(edits)
 }
 
-/// The number of insertions, deletions, replacements and swaps of neighbours.
+/// The number of insertions, deletions, replacements and swaps of neighbors.
 fn edits(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 /// Receives the state of a hook or metric for a checkpoint. Keys are local to the instance.
 ///
 /// The host copies tensors when the checkpoint is taken and writes them in the background, so a hook may
-/// change them as soon as `save_state` has returned, but not between putting them and that. The training
+/// change them once `save_state` has returned, but not before. The training
 /// thread waits for the copy: state that is as large as the model takes as long as the model.
 ///
-/// A key that is put twice has the last value. Values and tensors have keys of their own. In a pipeline, name
+/// If a key is put twice, the last value counts. Values and tensors have separate keys. In a pipeline, name
 /// tensors after parameters (`average.fc.weight`) to have each stage save its own.
 pub struct StateWriter<'a> {
     host: Host,

@@ -24,8 +24,8 @@ pub enum Value {
     Str(String),
     /// Values in order, of any kinds.
     List(Vec<Value>),
-    /// Named values, in the order of the config. Nothing keeps a key from being there twice; the first one is
-    /// found.
+    /// Named values, in the order of the config. A key may occur twice; lookups find the
+    /// first.
     Table(Vec<(String, Value)>),
 }
 
@@ -36,7 +36,7 @@ impl Value {
     }
 
     /// Returns the value of `key` in a table; `None` for another key or for a value that is not a table.
-    /// Compares the keys one by one.
+    /// Linear in the number of keys.
     pub fn field(&self, key: &str) -> Option<&Value> {
         match self {
             Self::Table(fields) => fields.iter().find(|(k, _)| k == key).map(|(_, v)| v),

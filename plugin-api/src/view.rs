@@ -69,7 +69,7 @@ impl std::fmt::Display for DataType {
 /// The memory of a tensor on the CPU, borrowed for reading without a copy. It is valid until the current
 /// point returns.
 ///
-/// While it lives, the [`Tensor`] it was made of cannot be used. Any bit pattern of an [`Element`] is a
+/// While it exists, the [`Tensor`] it was borrowed from cannot be used. Any bit pattern of an [`Element`] is a
 /// value, so reading is always sound.
 pub struct View<'a> {
     raw: DLTensor,

@@ -41,7 +41,7 @@ fn changed(change: impl FnOnce(&mut Vec<u8>)) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn each_misbehaviour_gets_its_own_message() {
+fn each_misbehavior_gets_its_own_message() {
     let dir = TempDir::new().unwrap();
     let mut cases: Vec<_> = fs::read_dir(fixtures()).unwrap().map(|e| e.unwrap().path()).collect();
     cases.retain(|case| case.join("message.txt").exists());

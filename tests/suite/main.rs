@@ -42,7 +42,7 @@ mod losses;
 mod measuring;
 mod memory_format;
 mod metric_objects;
-mod misbehaviour;
+mod misbehavior;
 mod mishaps;
 mod mkl;
 mod models;

@@ -74,7 +74,7 @@ fn every_schedule_has_its_bubble_and_its_live_micro_batches() {
     let found = json(&bench, &["--schedule", "Interleaved1F1B"]);
     assert!((found["bubble"].as_f64().unwrap() - 1.0 / 17.0).abs() < 1e-12);
     assert_eq!(found["layout"].as_array().unwrap().len(), 4, "two chunks on each stage");
-    // As configured, with two copies of the pipeline: neighbours in one are neighbours among all ranks.
+    // As configured, with two copies of the pipeline: neighbors in one are neighbors among all ranks.
     let found = json(&bench, &["--schedule", "--ranks", "4", "-s", "schedule.microbatches=4"]);
     let ranks = |index: usize| found["layout"][index]["ranks"].clone();
     assert_eq!((&found["schedule"], &found["rows"]), (&json!("GPipe"), &json!(1)));

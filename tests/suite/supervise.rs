@@ -1,6 +1,6 @@
 //! `hookrack train --supervise`: a run that a plugin crashes is restarted, if necessary without that plugin.
 
-use crate::misbehaviour::{bench, bench_at};
+use crate::misbehavior::{bench, bench_at};
 use crate::workbench::SAVED;
 use std::fs;
 

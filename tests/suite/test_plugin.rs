@@ -1,6 +1,6 @@
-//! `hookrack test-plugin`: good plugins pass, and each kind of misbehaviour fails its case.
+//! `hookrack test-plugin`: good plugins pass, and each kind of misbehavior fails its case.
 
-use crate::misbehaviour::bench;
+use crate::misbehavior::bench;
 use crate::workbench::{Bench, Ran};
 use crate::workshop::{compile_c, repository};
 use serde_json::Value as Json;
@@ -31,7 +31,7 @@ fn a_bundled_metric_and_a_bundled_hook_pass_every_case() {
 }
 
 #[test]
-fn each_misbehaviour_fails_its_case() {
+fn each_misbehavior_fails_its_case() {
     for (fixture, case, why) in [
         ("segfault", "run.train", "SIGSEGV"),
         ("writes_through_view", "run.observers", "the weights differ"),

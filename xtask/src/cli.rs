@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Test(Test),
     /// Download a data set that some configs need into `data/`
     Data(Data),
-    /// Format, lints, docs, tests, licences and advisories: what a pull request must pass
+    /// Format, lints, docs, tests, licenses and advisories: what a pull request must pass
     #[command(after_help = "\
 Every check runs even if one fails; the summary at the end lists the failures and the time of each check.
 

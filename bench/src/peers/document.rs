@@ -33,10 +33,10 @@ pub(super) fn write(
 fn page(results: &Results, tensors: &Tensors, judged: &[Verdict], data: &str) -> String {
     let mut out = format!(
         "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
-         hookrack beside a loop by hand on tch, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
+         hookrack compared with a hand-written tch loop, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
          batches with the same optimizer, one thread, the loss logged every 20 steps, and no checkpoints. How costs grow with hooks, plugins,\n\
          parameters, iterations and samples is in [scaling.md](scaling.md).\n\n\
-         ![Steps a second of each framework, a group of bars for each model]({CHART})\n\n\
+         ![Steps per second of each framework, a group of bars for each model]({CHART})\n\n\
          {}\n",
         setting(results, tensors, data)
     );
@@ -53,9 +53,8 @@ fn page(results: &Results, tensors: &Tensors, judged: &[Verdict], data: &str) ->
             it.verdict()
         );
     }
-    out += "\n## Steps a second\n\nThe ratio is hookrack's speed to that of the row. *First step* is the time from the start of the \
-            process to the end of its first\nstep; of hookrack it is a whole run of one step, its end included. *Peak* is the largest \
-            resident memory.\n";
+    out += "\n## Steps per second\n\nThe ratio is hookrack's speed divided by that of the row. *First step* is the time from the start of the \
+            process to the end of its first\nstep; for hookrack, a complete run of one step. *Peak* is the largest resident memory.\n";
     for trained in &results.trained {
         out += &table(trained);
     }
@@ -98,7 +97,7 @@ fn table(trained: &Trained) -> String {
     let model = trained.model;
     let mut out = format!(
         "\n### `{}`: {}\n\n{} steps in each round are counted.\n\n\
-         | | steps/s | quartiles | hookrack / it | quartiles | first step | peak | last loss |\n|---|---|---|---|---|---|---|---|\n",
+         | | steps/s | quartiles | hookrack / row | quartiles | first step | peak | last loss |\n|---|---|---|---|---|---|---|---|\n",
         model.name,
         model.about,
         model.steps()
@@ -167,20 +166,20 @@ const HOW: &str = "
 
 - Every training is a process of its own. In each round all of them train every model, in random order; ratios are taken within a
   round, because a machine is faster at some times than at others.
-- hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks but the checkpoint,
-  and `metrics.json`. They set what is about speed alone, `memory_format` and `mkl` of `[train]`; *hookrack, defaults* does not,
-  and so has the kernels and the layout of PyTorch. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
+- hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks except checkpoints,
+  and `metrics.json`. They set the options that only affect speed, `memory_format` and `mkl` of `[train]`; *hookrack, defaults* does not,
+  and uses the same kernels and layout as PyTorch. Whole epochs except the first are counted, by `train/epoch_time`, which includes every hook of every iteration.
 - *tch, by hand* (`bench/src/peers/by_tch.rs`) is what a Rust user would write with tch alone: its layers, its optimizers, data in memory as
   floats, libtorch's defaults. It keeps no average, and does not count as a peer in *the fastest peer*.
 - The peers are in `scripts/bench/peers/`, one file each, with the API that their guides recommend. They count the steps after a
-  warm-up, without an epoch's end between them. Their batches are slices of the data in memory: no sample is collated. All but plain
-  PyTorch have the fused optimizer; progress bars, summaries and checkpoints are off.
-- Images are bytes in memory and scaled to 0..1 in each step, by all. Nothing is shuffled, so that all see the same batches.
+  warm-up, within one epoch. Their batches are slices of the data in memory: no sample is collated. All except plain
+  PyTorch use the fused optimizer; progress bars, summaries and checkpoints are off.
+- All of them keep images in memory as bytes and scale them to 0..1 in each step. Nothing is shuffled, so that all see the same batches.
 - The average is PyTorch's `AveragedModel` (also in the HF Trainer, which has none), Ignite's `EMAHandler`, Lightning's
   `EMAWeightAveraging`, MMEngine's `EMAHook`, and `optax.incremental_update` in JAX's jitted step.
-- One thread computes. JAX dispatches steps asynchronously, as is its default.
+- All compute on one thread. JAX dispatches steps asynchronously, its default.
 - The HF Trainer also computes the norm of the gradients in every step; no setting turns that off.
-- The last loss shows that all of them learn. The peers on PyTorch have one seed and the same initial weights; hookrack and JAX draw
+- The last loss shows that all of them learn. The PyTorch peers share a seed and initial weights; hookrack and JAX draw
   their own, and hookrack's warm-up is a whole epoch, so that it has trained for more steps.
 ";
 

@@ -1,4 +1,4 @@
-//! Who is measured: hookrack, a loop by hand, and the peers that a Python environment has.
+//! The frameworks that are measured: hookrack, a hand-written loop, and the peers that a Python environment has.
 
 use super::model::Model;
 

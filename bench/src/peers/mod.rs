@@ -1,4 +1,4 @@
-//! hookrack beside its peers: the same models, data, batches, threads, optimizers, logging and averages.
+//! hookrack and its peers: the same models, data, batches, threads, optimizers, logging and averages.
 //!
 //! Each training is a process of its own. In every round all frameworks train every model, in random order: what disturbs the
 //! machine for a while disturbs no one in particular, and ratios are taken within a round.
@@ -186,7 +186,7 @@ fn sections(results: &Results, tensors: &Tensors, judged: &[Verdict]) -> Vec<Sec
             results.rounds,
             trained.model.steps()
         );
-        Section { title, unit: "steps/s", baseline: "hookrack / it", lines: lines.collect() }
+        Section { title, unit: "steps/s", baseline: "hookrack / row", lines: lines.collect() }
     });
     let tensors = tensors.lines.iter().flat_map(|line| {
         let ours = Line::new(format!("hookrack, {}", line.name), line.ours.median);

@@ -1,4 +1,4 @@
-//! What is promised about hookrack beside its peers.
+//! The targets of hookrack relative to its peers.
 
 use super::framework::Framework;
 use super::results::{Figure, Quartiles, Results};

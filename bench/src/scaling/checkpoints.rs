@@ -164,13 +164,13 @@ fn curves(found: &[(u32, Saved)]) -> Vec<Curve> {
     #[expect(clippy::cast_precision_loss, reason = "a few gigabytes")]
     let speed = |size: u32, time: f64| (u64::from(size) * STATE) as f64 / time / 1e6;
     let times = vec![
-        series("until it is on the disk", &|_, it| it.save),
+        series("until it is on disk", &|_, it| it.save),
         series("training waits", &|_, it| it.wait),
         series("a copy of as many bytes", &|_, it| it.copy),
         series("a plain file, written and synced", &|_, it| it.file),
     ];
     let speeds = vec![
-        series("until it is on the disk", &|size, it| speed(size, it.save)),
+        series("until it is on disk", &|size, it| speed(size, it.save)),
         series("a copy of as many bytes", &|size, it| speed(size, it.copy)),
         series("a plain file, written and synced", &|size, it| speed(size, it.file)),
     ];
@@ -188,15 +188,15 @@ fn curves(found: &[(u32, Saved)]) -> Vec<Curve> {
             "A checkpoint",
             "ms",
             times,
-            "SGD without momentum, so that the state is the weights: 4 bytes for each parameter. Training waits for a copy in memory, and \
-             goes on while a thread writes it.",
+            "SGD without momentum: the state is only the weights, 4 bytes per parameter. Training waits for a copy in memory and \
+             continues while a thread writes it.",
         ),
         curve(
             "checkpoint_bytes",
-            "Bytes per second of a checkpoint",
+            "Throughput of a checkpoint",
             "GB/s",
             speeds,
-            "The same runs. The file of a checkpoint has a checksum and is synced before it gets its name.",
+            "The same runs. The files of a checkpoint have checksums and are synced before they are renamed into place.",
         ),
     ]
 }

@@ -1,4 +1,4 @@
-//! A cost that grows with something: its points, its slope, a table and a picture.
+//! A cost as a function of a size: its points, its slope, a table and a chart.
 
 use hookrack_chart::{Axis, Chart, Line, Scale};
 use std::fmt::Write as _;
@@ -67,9 +67,9 @@ impl Curve {
         let names: Vec<_> = self.series.iter().map(|(name, _)| name.as_str()).collect();
         let title = format!("{} ({})", self.title, names.join(", "));
         let classes = ["curve"].into_iter().chain(std::iter::repeat("raw"));
-        let lines = self.series.iter().zip(classes).enumerate().map(|(colour, (it, class))| Line {
+        let lines = self.series.iter().zip(classes).enumerate().map(|(color, (it, class))| Line {
             class,
-            colour,
+            color,
             points: drawn(&it.1),
         });
         Chart {

@@ -79,10 +79,10 @@ fn curves(marks: &[(u64, Instant, f64)]) -> Vec<Curve> {
         ),
         curve(
             "memory",
-            "Memory of an endless run",
+            "Memory of a long run",
             "MB",
             memory,
-            "A series keeps the values since the last write, and the windows of its medians.",
+            "A series keeps only the values since the last write and those of its median window.",
         ),
     ]
 }

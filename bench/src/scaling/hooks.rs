@@ -34,6 +34,6 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Curve>, BenchError> {
         what: "hooks",
         unit: "ns",
         series,
-        note: "Hooks as quick as these share readings of the clock.".to_owned(),
+        note: "Quick hooks such as these share a reading of the clock.".to_owned(),
     }])
 }

@@ -77,8 +77,8 @@ pub(crate) fn run(args: &ScalingArgs, quick: bool) -> Result<String, BenchError>
 impl Found {
     fn write(&self, docs: &Path) -> Result<(), BenchError> {
         let mut page = format!(
-            "# Scaling\n\nHow costs grow. Written by `cargo xtask bench -- scaling --write` on {}, one thread, libtorch {}. A slope is that of \
-             the straight line that fits best. [benchmarks.md](benchmarks.md) compares with other frameworks.\n",
+            "# Scaling\n\nHow costs grow. Written by `cargo xtask bench -- scaling --write` on {}, one thread, libtorch {}. Slopes are those of \
+             the best-fitting straight line. [benchmarks.md](benchmarks.md) compares with other frameworks.\n",
             cpu(),
             hookrack::torch::info::version()
         );

@@ -49,7 +49,7 @@ pub(super) fn measure(most: u32) -> Result<Vec<Curve>, BenchError> {
         what: "parameters",
         unit: "ms",
         series: vec![("hookrack".to_owned(), own), ("copy of as many bytes".to_owned(), copied)],
-        note: "A copy writes half of the bytes that it moves, AdamW 12 of 28, an average 4 of 12. Sizes that do not fit into memory are left out."
+        note: "Of the bytes that it moves, a copy writes half, AdamW 12 of 28, an average 4 of 12. Sizes that do not fit into memory are omitted."
             .to_owned(),
     }
     };

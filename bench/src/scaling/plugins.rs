@@ -69,7 +69,7 @@ pub(super) fn measure(most: usize) -> Result<Curve, BenchError> {
         what: "plugins",
         unit: "ms",
         series: vec![("known".to_owned(), known), ("seen for the first time".to_owned(), new)],
-        note: "Each is a library of its own, checked, loaded and used by the config. Its first sight includes a probe in a process of its own.".to_owned(),
+        note: "Each plugin is a separate library, which is checked, loaded and used by the config. The first time includes a probe in a separate process.".to_owned(),
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) fn measure() -> Result<Curve, BenchError> {
         what: "samples",
         unit: "µs",
         series: vec![("start".to_owned(), starts), ("resume in the middle".to_owned(), resumes)],
-        note: "The order of samples is a permutation that is computed, not stored: a resume skips nothing and lists nothing.".to_owned(),
+        note: "The order of samples is computed, not stored: a resume neither skips samples nor builds a list of them.".to_owned(),
     })
 }
 

@@ -30,7 +30,7 @@ pub struct Measurement {
     pub label: String,
 }
 
-/// A drawing of bars in groups. The first bar of each group is drawn in colour: the others are compared with it.
+/// A drawing of bars in groups. The first bar of each group is drawn in color: the others are compared with it.
 #[derive(Clone, Debug)]
 pub struct Bars<'a> {
     /// What it shows, for readers and screen readers.

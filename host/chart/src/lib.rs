@@ -60,8 +60,8 @@ pub struct Axis<'a> {
 pub struct Line {
     /// `curve`, or `raw` for a pale one.
     pub class: &'static str,
-    /// The number of its colour on a page with several.
-    pub colour: usize,
+    /// The number of its color on a page with several.
+    pub color: usize,
     /// Its points. One that is not finite is a gap; one beyond the axes is drawn at their edge.
     pub points: Vec<(f64, f64)>,
 }
@@ -161,7 +161,7 @@ struct Area {
 
 impl Chart<'_> {
     /// The chart as an element of a page, whose style sheet has the classes: `grid`, `axis`, `curve`, `raw`, `dot`, and
-    /// `c0` and so on for the colours.
+    /// `c0` and so on for the colors.
     pub fn element(&self, (width, height): (f64, f64)) -> String {
         let title = escape(self.title);
         let head =
@@ -247,7 +247,7 @@ impl Chart<'_> {
 
     /// A line with its gaps; a point between two gaps is a dot.
     fn line(&self, out: &mut String, area: &Area, line: &Line) {
-        let Line { class, colour, points } = line;
+        let Line { class, color, points } = line;
         let is_gap = |(x, y): &(f64, f64)| !x.is_finite() || !y.is_finite();
         let place = |(x, y): &(f64, f64)| (area.x(&self.x, *x), area.y(&self.y, *y));
         for stretch in points.split(is_gap).filter(|stretch| !stretch.is_empty()) {
@@ -255,13 +255,13 @@ impl Chart<'_> {
                 let (cx, cy) = place(alone);
                 _ = write!(
                     out,
-                    "<circle class=\"dot c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3\"/>"
+                    "<circle class=\"dot c{color}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3\"/>"
                 );
                 continue;
             }
             let places = stretch.iter().map(place).map(|(x, y)| format!("{x:.1},{y:.1}"));
             let places = places.collect::<Vec<_>>().join(" ");
-            _ = write!(out, "<polyline class=\"{class} c{colour}\" points=\"{places}\"/>");
+            _ = write!(out, "<polyline class=\"{class} c{color}\" points=\"{places}\"/>");
         }
     }
 }
@@ -286,7 +286,7 @@ mod tests {
             title: "loss & more",
             x: axis("rate", (1e-4, 1.0), x),
             y: axis("", (0.0, 2.0), Scale::Linear),
-            lines: vec![Line { class: "curve", colour: 1, points }],
+            lines: vec![Line { class: "curve", color: 1, points }],
             marks: Vec::new(),
             diagonal: false,
         }

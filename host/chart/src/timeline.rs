@@ -12,7 +12,7 @@ const EDGE: f64 = 14.0;
 const BAR: f64 = 26.0;
 const WIDEST: f64 = 4000.0;
 
-/// Colours of bars by kind: paler ones alternate, so that neighbours differ.
+/// Colors of bars by kind: paler ones alternate, so that neighbors differ.
 const BARS: &str = ".b0{fill:#54aeff}.b1{fill:#4ac26b}.b2{fill:#80ccff}.b3{fill:#6fdd8b}.bar text{fill:#0a0a0a;font-size:12px}";
 
 /// A span of time in one row of the timeline.
@@ -22,8 +22,8 @@ pub struct Bar {
     pub start: f64,
     /// When it ends.
     pub end: f64,
-    /// The number of its colour, from 0 to 3.
-    pub colour: usize,
+    /// The number of its color, from 0 to 3.
+    pub color: usize,
     /// What is written on it.
     pub label: String,
 }
@@ -63,11 +63,11 @@ fn row(out: &mut String, name: &str, bars: &[Bar], (top, scale): (f64, f64)) {
     _ = writeln!(out, "<text x=\"{EDGE}\" y=\"{middle}\">{}</text>", escape(name));
     for bar in bars {
         let (left, width) = (LEFT + scale * bar.start, scale * (bar.end - bar.start));
-        let (height, colour, label) = (ROW - 6.0, bar.colour, escape(&bar.label));
+        let (height, color, label) = (ROW - 6.0, bar.color, escape(&bar.label));
         let centre = left + width / 2.0;
         _ = writeln!(
             out,
-            "<g class=\"bar\"><rect class=\"b{colour}\" x=\"{left:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"/>\
+            "<g class=\"bar\"><rect class=\"b{color}\" x=\"{left:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"/>\
              <text x=\"{centre:.1}\" y=\"{middle}\" text-anchor=\"middle\">{label}</text></g>",
             (width - 1.0).max(0.5)
         );
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn every_bar_is_drawn_with_its_label_in_proportion() {
-        let bar = |start, end, label: &str| Bar { start, end, colour: 0, label: label.to_owned() };
+        let bar = |start, end, label: &str| Bar { start, end, color: 0, label: label.to_owned() };
         let rows = vec![
             ("stage 0".to_owned(), vec![bar(0.0, 1.0, "0"), bar(1.0, 3.0, "<1>")]),
             ("stage 1".to_owned(), Vec::new()),

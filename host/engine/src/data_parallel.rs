@@ -25,7 +25,7 @@ pub struct DataParallel {
     options: ReducerOptions,
     // Made for the parameters that are trained, and anew when these change.
     reducer: RefCell<Option<Reducer>>,
-    // Made for the parameters that the optimizer knows, where it is sharded.
+    // Made for the parameters that the optimizer knows, if it is sharded.
     gather: RefCell<Option<ParamGather>>,
     // Whether the gradients of this iteration are sums over all ranks already.
     is_reduced: Cell<bool>,

@@ -25,7 +25,7 @@ pub enum EngineError {
     #[error(
         "a tensor of {kind:?} with {sides} dimensions cannot be sent from one stage to the next"
     )]
-    Crossing { kind: tch::Kind, sides: usize },
+    NotSendable { kind: tch::Kind, sides: usize },
     /// Work that needs the whole model, in a process that has a stage of it.
     #[error(
         "{what} needs the whole model, but this process has stage {stage} of {stages} of a pipeline: use [schedule] type = \"NoPipeline\""

@@ -1,4 +1,4 @@
-//! Pipeline: this process has one stage of the model and runs its passes on activations and gradients from the neighbouring stages.
+//! Pipeline: this process has one stage of the model and runs its passes on activations and gradients from the neighboring stages.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use hookrack_torch::dist::Group;
 pub(super) struct Pipeline {
     stage: Stage,
     // Input and output of each chunk, for one sample.
-    crossings: Vec<Crossing>,
+    chunk_shapes: Vec<ChunkShapes>,
     // The index of each parameter in the whole model, and the names of all parameters.
     numbers: Vec<usize>,
     names: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct Pipeline {
 #[derive(Debug)]
 struct Traffic {
     channel: StageChannel,
-    live: Vec<(MicroPart, Live)>,
+    live: Vec<(MicroPart, LiveMicroBatch)>,
     received: Vec<((Payload, MicroPart), Tensor)>,
     // One per chunk, created on first use; only if several ranks have this stage.
     sums: Option<Vec<GradSum>>,
@@ -40,14 +40,14 @@ struct Traffic {
 
 /// The tensors of a part between its forward and its backward pass.
 #[derive(Debug)]
-struct Live {
+struct LiveMicroBatch {
     input: Tensor,
     output: Tensor,
 }
 
 /// Shape and type of a chunk's input and output, for one sample.
 #[derive(Debug, Clone)]
-struct Crossing {
+struct ChunkShapes {
     input: Sample,
     output: Sample,
 }
@@ -60,7 +60,7 @@ impl Pipeline {
 
     /// The type of gradients, also on a stage without parameters: activations have 16 bits in mixed precision, gradients of parameters never.
     pub(super) fn kind(&self) -> Kind {
-        let is_wide = self.crossings.iter().any(|crossing| crossing.output.kind == Kind::Double);
+        let is_wide = self.chunk_shapes.iter().any(|shapes| shapes.output.kind == Kind::Double);
         if is_wide { Kind::Double } else { Kind::Float }
     }
 
@@ -80,13 +80,17 @@ impl Pipeline {
         Ok(traffic.received.swap_remove(index).1)
     }
 
-    fn with_live<T>(&self, part: MicroPart, act: impl FnOnce(&Live) -> Result<T>) -> Result<T> {
+    fn with_live<T>(
+        &self,
+        part: MicroPart,
+        act: impl FnOnce(&LiveMicroBatch) -> Result<T>,
+    ) -> Result<T> {
         let traffic = self.traffic.borrow();
         let live = traffic.live.iter().find(|(own, _)| *own == part);
         live.map_or(Err(EngineError::NoStage), |(_, live)| act(live))
     }
 
-    fn remove_live(&self, part: MicroPart) -> Option<Live> {
+    fn remove_live(&self, part: MicroPart) -> Option<LiveMicroBatch> {
         let mut traffic = self.traffic.borrow_mut();
         let index = traffic.live.iter().position(|(own, _)| *own == part)?;
         Some(traffic.live.swap_remove(index).1)
@@ -95,11 +99,11 @@ impl Pipeline {
     /// The shape and type of a message of `rows` rows.
     fn expected(&self, message: Message, rows: i64, tied: Option<&Tensor>) -> Expected {
         let of = |sample: &Sample| ([&[rows], sample.shape.as_slice()].concat(), sample.kind);
-        let crossing = &self.crossings[message.part.chunk as usize];
+        let shapes = &self.chunk_shapes[message.part.chunk as usize];
         let (shape, kind) = match (message.payload, tied) {
-            (Payload::Activation, _) => of(&crossing.input),
+            (Payload::Activation, _) => of(&shapes.input),
             (Payload::Tied, Some(param)) => (param.size(), param.kind()),
-            (Payload::Gradient | Payload::Tied, _) => of(&crossing.output),
+            (Payload::Gradient | Payload::Tied, _) => of(&shapes.output),
         };
         Expected { message, shape, kind }
     }
@@ -128,10 +132,10 @@ impl Engine {
         let numbers = stage.param_numbers(self.model().info());
         let names = all_names(&group, &numbers, self.params())?;
         let mut channel = StageChannel::new(group, self.device());
-        let crossings = self.dry_run_stage(&stage, &mut channel)?;
+        let chunk_shapes = self.dry_run_stage(&stage, &mut channel)?;
         let traffic = Traffic { channel, live: Vec::new(), received: Vec::new(), sums: None };
         let traffic = RefCell::new(traffic);
-        self.pipeline = Some(Pipeline { stage, crossings, numbers, names, traffic });
+        self.pipeline = Some(Pipeline { stage, chunk_shapes, numbers, names, traffic });
         self.share_tied()?;
         self.finish_sends()
     }
@@ -141,10 +145,10 @@ impl Engine {
     }
 
     /// Runs one sample of zeros through all stages in evaluation mode, which changes neither buffers nor the random state.
-    fn dry_run_stage(&self, stage: &Stage, channel: &mut StageChannel) -> Result<Vec<Crossing>> {
+    fn dry_run_stage(&self, stage: &Stage, channel: &mut StageChannel) -> Result<Vec<ChunkShapes>> {
         let data = self.data();
         let kind = if data.has_tokens() { Kind::Int64 } else { Kind::Float };
-        let mut crossings = Vec::new();
+        let mut chunk_shapes = Vec::new();
         for (chunk, units) in (0..stage.layout.chunks).zip(&stage.units) {
             let part = MicroPart { micro: 0, chunk };
             let input = match stage.layout.before(stage.number, chunk) {
@@ -162,10 +166,10 @@ impl Engine {
                 channel
                     .send_sample(Message { payload: Payload::Activation, part, peer }, &output)?;
             }
-            crossings.push(Crossing { input, output });
+            chunk_shapes.push(ChunkShapes { input, output });
         }
         channel.finish()?;
-        Ok(crossings)
+        Ok(chunk_shapes)
     }
 
     fn pass_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
@@ -254,7 +258,7 @@ impl Engine {
         let units = stage.units[part.chunk as usize].clone();
         let output = self.pass_units(units, &input, Mode::Train)?;
         let given = stage.ends_model(part).then(|| output.shallow_clone());
-        pipeline.traffic.borrow_mut().live.push((part, Live { input, output }));
+        pipeline.traffic.borrow_mut().live.push((part, LiveMicroBatch { input, output }));
         Ok(given)
     }
 

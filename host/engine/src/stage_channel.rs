@@ -109,7 +109,10 @@ impl StageChannel {
     pub(super) fn send_sample(&mut self, message: Message, sample: &Sample) -> Result<()> {
         let kind = KINDS.iter().position(|known| *known == sample.kind).map(number);
         let (Some(kind), true) = (kind, sample.shape.len() + 2 <= HEADER) else {
-            return Err(EngineError::Crossing { kind: sample.kind, sides: sample.shape.len() + 1 });
+            return Err(EngineError::NotSendable {
+                kind: sample.kind,
+                sides: sample.shape.len() + 1,
+            });
         };
         let mut header = vec![kind, number(sample.shape.len())];
         header.extend(&sample.shape);
@@ -220,7 +223,7 @@ mod tests {
             assert!(matches!(channel.recv(next), Err(EngineError::NoStage)));
             for (shape, kind) in [(vec![2], Kind::Int64), (vec![1; 15], Kind::Float)] {
                 let refused = channel.send_sample(next, &Sample { shape, kind });
-                assert!(matches!(refused, Err(EngineError::Crossing { .. })), "{kind:?}");
+                assert!(matches!(refused, Err(EngineError::NotSendable { .. })), "{kind:?}");
             }
             channel.group.barrier().unwrap();
         });

@@ -29,7 +29,7 @@ impl Engine {
         let mut state = SavedState::default();
         let frozen = self.frozen().into_iter().map(Value::Str).collect();
         state.values.insert(FROZEN.to_owned(), Value::List(frozen));
-        state.values.insert(LR_SCHEDULE.to_owned(), self.lr_schedule().memory());
+        state.values.insert(LR_SCHEDULE.to_owned(), self.lr_schedule().state());
         let told_at = self.told_at.and_then(|iter| i64::try_from(iter).ok());
         state.values.extend(told_at.map(|iter| (TOLD_AT.to_owned(), Value::Int(iter))));
         state.values.insert(MEMORY_FORMAT.to_owned(), self.memory_format().name().into());
@@ -45,8 +45,8 @@ impl Engine {
 
     /// Restores which parameters are frozen, and the schedule. Must be called before the optimizer's state is loaded: only trained parameters have state.
     pub fn recall(&mut self, state: &SavedState) -> Result<()> {
-        if let Some(memory) = state.values.get(LR_SCHEDULE) {
-            self.lr_schedule_mut().recall(memory);
+        if let Some(schedule) = state.values.get(LR_SCHEDULE) {
+            self.lr_schedule_mut().load_state(schedule);
         }
         if let Some(Value::Int(iter)) = state.values.get(TOLD_AT) {
             self.told_at = u64::try_from(*iter).ok();

@@ -1,6 +1,6 @@
 //! The SDK that the program contains, to build plugins without the source tree.
 //!
-//! `hookrack-plugin-api` and its macros as two self-contained crates, the C and C++ headers, the guide for authors, the licences. The
+//! `hookrack-plugin-api` and its macros as two self-contained crates, the C and C++ headers, the guide for authors, the licenses. The
 //! build script lists the files; `manifest` makes a crate's `Cargo.toml` independent of the workspace it comes from.
 
 mod manifest;

@@ -1,10 +1,10 @@
-//! Whether messages are coloured: `--color`, then the environment, then whether the output is a terminal.
+//! Whether messages are colored: `--color`, then the environment, then whether the output is a terminal.
 
 use clap::ValueEnum;
 use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// When to colour what is printed.
+/// When to color what is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Color {
     /// On a terminal, unless NO_COLOR is set, CLICOLOR is 0 or TERM is dumb; always if CLICOLOR_FORCE is set
@@ -16,16 +16,16 @@ pub(super) enum Color {
     Never,
 }
 
-/// Whether standard error is coloured.
+/// Whether standard error is colored.
 static STDERR: AtomicBool = AtomicBool::new(false);
 
-/// Whether messages on standard error are coloured.
+/// Whether messages on standard error are colored.
 pub(super) fn on_stderr() -> bool {
     STDERR.load(Ordering::Relaxed)
 }
 
 impl Color {
-    /// What the arguments request; clap needs to know before it parses them, because it colours its own messages.
+    /// What the arguments request; clap needs to know before it parses them, because it colors its own messages.
     pub(super) fn of_args(args: impl Iterator<Item = std::ffi::OsString>) -> Self {
         let args: Vec<_> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
         let args = args.split(|arg| arg == "--").next().unwrap_or_default();

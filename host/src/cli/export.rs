@@ -24,7 +24,7 @@ pub(super) struct ExportArgs {
 
     /// Which weights to export
     #[arg(long, value_enum, default_value = "model")]
-    what: What,
+    what: WhichWeights,
 
     /// Output file, .safetensors or .pt
     #[arg(long, value_name = "FILE")]
@@ -32,7 +32,7 @@ pub(super) struct ExportArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum What {
+enum WhichWeights {
     /// The model's weights
     Model,
     /// The weights averaged by a hook such as EMAIterHook; buffers are the model's
@@ -42,8 +42,8 @@ enum What {
 pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (path, checkpoint) = checkpoint::open(&args.run)?;
     let tensors = match args.what {
-        What::Model => checkpoint.model.all()?,
-        What::Ema => averaged(&checkpoint)?.ok_or_else(|| {
+        WhichWeights::Model => checkpoint.model.all()?,
+        WhichWeights::Ema => averaged(&checkpoint)?.ok_or_else(|| {
             Failure::usage(format!("{} has no averaged weights: no hook saved any", path.display()))
         })?,
     };

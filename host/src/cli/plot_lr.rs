@@ -69,7 +69,7 @@ impl Plot {
         let (right, top) = (real(self.iters.max(2) - 1), if highest > 0.0 { highest } else { 1.0 });
         let line = |curve: &Vec<(u64, f64)>| Line {
             class: "curve",
-            colour: 0,
+            color: 0,
             points: curve.iter().map(|&(iter, rate)| (real(iter), rate)).collect(),
         };
         let chart = Chart {

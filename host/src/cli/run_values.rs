@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::Path;
 use tch::Tensor;
 
-/// ComparedAt a value was taken; the earliest difference is reported first.
+/// When a value was recorded; the earliest difference is reported first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ComparedAt {
     Resumed,

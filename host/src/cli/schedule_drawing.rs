@@ -11,7 +11,7 @@ pub(super) const PICTURE: &str = "pipeline.svg";
 /// The widest drawing in a terminal.
 const COLUMNS: usize = 158;
 
-/// A line for each stage: `f` and `b` with the micro-batch, and its chunk where there are several. A time unit is as wide as the
+/// A line for each stage: `f` and `b` with the micro-batch, and its chunk if there are several. A time unit is as wide as the
 /// longest name.
 pub(super) fn text(timeline: &Timeline, chunks: u32) -> Vec<String> {
     let spans = || timeline.stages.iter().flatten();
@@ -85,7 +85,7 @@ pub(super) fn drawing(timeline: &Timeline, title: &str, chunks: u32) -> String {
     let bar = |span: &Span| Bar {
         start: span.start,
         end: span.end,
-        colour: usize::from(span.is_backward) + 2 * (span.part.chunk as usize % 2),
+        color: usize::from(span.is_backward) + 2 * (span.part.chunk as usize % 2),
         label: if chunks > 1 {
             format!("{}.{}", span.part.micro, span.part.chunk)
         } else {

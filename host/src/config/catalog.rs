@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// Who provides an entry.
+/// The provider of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The host itself.
@@ -118,7 +118,7 @@ pub struct CatalogEntry {
     pub params: Vec<Param>,
     /// Whether it accepts settings that are not described, and checks them itself.
     pub is_open: bool,
-    /// Who provides it.
+    /// Its provider.
     pub source: Source,
     /// Among libraries with the same name, the lowest wins: 0 for those of the config's own folders.
     pub rank: usize,

@@ -132,7 +132,7 @@ impl ConfigError {
         }
     }
 
-    /// Where was searched, one line for each place.
+    /// Where libraries were searched for, one line per folder.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
             Self::UnknownType { searched, .. } | Self::LibraryMissing { searched, .. } => {

@@ -224,9 +224,9 @@ impl ConfigErrors {
         self.0.iter()
     }
 
-    /// The messages with source lines and carets; coloured for a terminal.
-    pub fn render(&self, coloured: bool) -> String {
-        render::render(&self.0, coloured)
+    /// The messages with source lines and carets; colored for a terminal.
+    pub fn render(&self, colored: bool) -> String {
+        render::render(&self.0, colored)
     }
 }
 

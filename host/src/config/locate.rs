@@ -98,7 +98,7 @@ pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder>
     nodes.iter().filter_map(|node| Some(folder(node.as_str()?.into(), &node.origin))).collect()
 }
 
-/// The keys of a checked `[plugins]` about which libraries may run. A lock file is named where there is one, so that the
+/// The keys of a checked `[plugins]` about which libraries may run. A lock file is named if it exists, so that the
 /// resolved config, which is in another folder, names the same file.
 pub(super) fn trust(plugins: &Table, default_lock: &Path, checker: &mut Checker<'_>) -> Table {
     let mut table = Table::default();

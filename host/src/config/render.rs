@@ -12,8 +12,8 @@ use super::origin::{Document, DocumentKind, Origin};
 /// Further errors are counted, not shown.
 const MOST_SHOWN: usize = 20;
 
-pub(super) fn render(errors: &[ConfigError], coloured: bool) -> String {
-    let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+pub(super) fn render(errors: &[ConfigError], colored: bool) -> String {
+    let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii);
     let shown = errors.iter().take(MOST_SHOWN).map(|error| renderer.render(&[group(error)]));
     let mut blocks: Vec<String> = shown.collect();

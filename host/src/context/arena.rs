@@ -1,4 +1,4 @@
-//! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behaviour.
+//! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behavior.
 
 use super::run_parts::RunParts;
 use crate::position;
@@ -44,7 +44,7 @@ pub enum HandleError {
 struct Entry {
     generation: u32,
     tensor: Option<(Tensor, Lease)>,
-    // What it belongs to; nothing of the run for a hook's own tensor.
+    // The part of the run that it belongs to; none for a hook's own tensor.
     part: RunParts,
 }
 
@@ -58,7 +58,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Adds a tensor that belongs to nothing of the run, and returns its handle.
+    /// Adds a tensor that belongs to no part of the run, and returns its handle.
     pub fn insert(&mut self, tensor: Tensor, lease: Lease) -> HrTensor {
         self.insert_part(tensor, lease, RunParts::NONE)
     }

@@ -104,7 +104,7 @@ impl Context {
         if self.whole_weight()? == 0.0 {
             return Ok(());
         }
-        // Whatever comes of it, the gradients and their norm are not what they were.
+        // Even if it fails, the gradients and their norm may have changed.
         self.grads.borrow_mut().outdate();
         self.current.borrow_mut().set(Slot::GradNorm, None);
         if self.gradients.get() == Gradients::Adding {

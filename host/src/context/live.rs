@@ -25,7 +25,7 @@ pub trait LiveMetric {
     /// Its values of a `METRIC_*` scope of the ABI, by suffix.
     ///
     /// # Errors
-    /// Its own words, or that it is being called.
+    /// Its error message, or that it is being called.
     fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String>;
 }
 

@@ -40,7 +40,7 @@ impl RunParts {
     pub const LR: Self = Self(1 << 6);
     /// The momentum of the optimizer.
     pub const MOMENTUM: Self = Self(1 << 7);
-    /// The output of a layer, which the model goes on with: no word of `mutates` covers it.
+    /// The output of a layer, whose memory the model still uses: no word of `mutates` covers it.
     pub const LAYER: Self = Self(1 << 8);
     /// Everything.
     pub const ALL: Self = Self(u16::MAX);
@@ -51,7 +51,7 @@ impl RunParts {
         known.fold(Self::NONE, |all, (part, ..)| all | *part)
     }
 
-    /// What a hook may change while it has a role, whether it declares it or not.
+    /// What a hook may change in its role without declaring it.
     pub fn of_role(point: Point) -> Self {
         match point {
             Point::OnOptimizerStep => Self::PARAMS | Self::GRADS,
@@ -78,10 +78,10 @@ impl RunParts {
         self.0 == 0
     }
 
-    /// The words of `mutates`: `"params", "grads"`.
-    pub fn words(self) -> String {
+    /// The words of `mutates`, such as `"params", "grads"`, with a separator between them.
+    pub fn words(self, separator: &str) -> String {
         let words: Vec<_> = self.rows().map(|(_, word, _)| format!("\"{word}\"")).collect();
-        words.join(", ")
+        words.join(separator)
     }
 
     fn rows(self) -> impl Iterator<Item = &'static (Self, &'static str, &'static str)> {
@@ -101,7 +101,7 @@ impl fmt::Display for RunParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let layer = self.meets(Self::LAYER).then_some("the output of a layer");
         let things: Vec<_> = self.rows().map(|(.., thing)| *thing).chain(layer).collect();
-        f.write_str(&things.join(", "))
+        f.write_str(&things.join(" and "))
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
         let words = ["grads", "params", "weather"].map(str::to_owned);
         let declared = RunParts::declared(&words);
         assert_eq!(declared, RunParts::PARAMS | RunParts::GRADS);
-        assert_eq!(declared.words(), "\"params\", \"grads\"");
+        assert_eq!(declared.words(", "), "\"params\", \"grads\"");
         assert_eq!((RunParts::LOSS | RunParts::GRADS).beyond(declared).to_string(), "the loss");
         assert!(RunParts::of_role(Point::AfterTrainIter).is_empty());
         assert!(RunParts::of_role(Point::OnValForward).meets(RunParts::OUTPUT));
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_output_of_a_layer_has_a_name_and_no_word() {
         assert_eq!(RunParts::LAYER.to_string(), "the output of a layer");
-        assert_eq!(RunParts::LAYER.words(), "");
+        assert_eq!(RunParts::LAYER.words(", "), "");
         assert!(!RunParts::declared(&["layer".to_owned(), String::new()]).meets(RunParts::LAYER));
     }
 }

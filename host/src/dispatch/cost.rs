@@ -1,6 +1,6 @@
 //! The time of each hook at each point: always on.
 //!
-//! A reading of the time stamp counter takes 6 to 12 ns. Hooks whose calls take little more than that share one with their neighbours, and where all hooks
+//! A reading of the time stamp counter takes 6 to 12 ns. Hooks whose calls take little more than that share one with their neighbors, and where all hooks
 //! of a point are such, only some walks are timed.
 
 use super::pace::ticks;

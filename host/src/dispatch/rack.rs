@@ -223,7 +223,7 @@ impl Rack {
         !disabled && (!entry.filtered || is_allowed() && self.timings[index].pace.is_due())
     }
 
-    /// Calls a hook, and times it: alone, or together with its neighbours if they are quick too.
+    /// Calls a hook, and times it: alone, or together with its neighbors if they are quick too.
     #[inline]
     fn call(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
         let entry = &mut self.entries[index];

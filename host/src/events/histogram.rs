@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The upper ends of `bins` ranges of equal width from `min` to `max`; one range where they are the same.
+    /// The upper ends of `bins` ranges of equal width from `min` to `max`; one range if they are equal.
     pub fn limits(min: f64, max: f64, bins: usize) -> Vec<f64> {
         let bins = u32::try_from(if min < max { bins.max(1) } else { 1 }).unwrap_or(u32::MAX);
         let width = (max - min) / f64::from(bins);

@@ -13,7 +13,7 @@ pub struct Image {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// 1 grey, 3 colour, 4 colour with opacity.
+    /// 1 gray, 3 color, 4 color with opacity.
     pub channels: u8,
     /// The bytes.
     pub pixels: Vec<u8>,

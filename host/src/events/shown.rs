@@ -93,11 +93,11 @@ mod tests {
     #[test]
     fn a_picture_has_its_pixels_in_rows_whatever_it_was_made_of() {
         let planes = Tensor::from_slice(&[1u8, 2, 3, 4, 5, 6]).reshape([3, 1, 2]);
-        let colour = image(&planes).unwrap();
-        assert_eq!((colour.width, colour.height, colour.channels), (2, 1, 3));
-        assert_eq!(colour.pixels, [1, 3, 5, 2, 4, 6]);
-        let grey = Tensor::from_slice(&[0.0, 0.5, 1.0, 2.0, -1.0, f32::NAN]).reshape([2, 3]);
-        assert_eq!(image(&grey).unwrap().pixels, [0, 128, 255, 255, 0, 0]);
+        let color = image(&planes).unwrap();
+        assert_eq!((color.width, color.height, color.channels), (2, 1, 3));
+        assert_eq!(color.pixels, [1, 3, 5, 2, 4, 6]);
+        let gray = Tensor::from_slice(&[0.0, 0.5, 1.0, 2.0, -1.0, f32::NAN]).reshape([2, 3]);
+        assert_eq!(image(&gray).unwrap().pixels, [0, 128, 255, 255, 0, 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Second names of a hook's checkpoints beside `iter_0000020`, in the syntax of each seed.
 
-/// The name of `prefix` and `suffix`: `model_0000020`, `iter_0000020-a`; none where both are empty.
+/// The name of `prefix` and `suffix`: `model_0000020`, `iter_0000020-a`; none if both are empty.
 pub(super) fn pattern(prefix: &str, suffix: &str) -> String {
     match (prefix, suffix) {
         ("", "") => String::new(),

@@ -153,7 +153,7 @@ impl<'a> Attempt<'a> {
             self.deadline = Some(Instant::now() + LAST_MOMENT);
             return;
         }
-        // A closed terminal must not cost the work since the last checkpoint.
+        // Closing the terminal must not lose the work since the last checkpoint.
         self.signal(if signal == SIGINT { Signal::INT } else { Signal::TERM });
     }
 

@@ -99,16 +99,16 @@ impl Matrix {
         out
     }
 
-    /// Grey levels, a square of pixels for each pair of classes: white if all samples of a class are predicted as the other.
+    /// Gray levels, a square of pixels for each pair of classes: white if all samples of a class are predicted as the other.
     fn pixels(&self) -> (Vec<f32>, usize) {
         let cell = SIDE.div_ceil(self.classes.max(1));
         let mut pixels = Vec::with_capacity(self.counts.len() * cell * cell);
         for row in self.rows() {
             let total: f64 = row.iter().sum();
-            #[expect(clippy::cast_possible_truncation, reason = "a grey level")]
-            let grey = |count: &f64| if total > 0.0 { (count / total) as f32 } else { 0.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "a gray level")]
+            let gray = |count: &f64| if total > 0.0 { (count / total) as f32 } else { 0.0 };
             let line: Vec<f32> =
-                row.iter().map(grey).flat_map(|level| std::iter::repeat_n(level, cell)).collect();
+                row.iter().map(gray).flat_map(|level| std::iter::repeat_n(level, cell)).collect();
             (0..cell).for_each(|_| pixels.extend(&line));
         }
         (pixels, self.classes * cell)

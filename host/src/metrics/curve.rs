@@ -74,7 +74,7 @@ impl Curves {
         Ok(())
     }
 
-    /// Red, green and blue: white paper, a frame, guessing as a thin line, and a colour for each class.
+    /// Red, green and blue: white paper, a frame, guessing as a thin line, and a color for each class.
     fn pixels(&self, diagonal: bool) -> Vec<u8> {
         let mut canvas = Canvas { pixels: vec![255; 3 * SIDE * SIDE] };
         let corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.0, 0.0)];
@@ -83,7 +83,7 @@ impl Curves {
             canvas.polyline(&[(0.0, 0.0), (1.0, 1.0)], [208, 215, 222], 1);
         }
         for (index, (_, points)) in self.curves.iter().enumerate() {
-            canvas.polyline(points, COLOURS[index % COLOURS.len()], 2);
+            canvas.polyline(points, COLORS[index % COLORS.len()], 2);
         }
         canvas.pixels
     }
@@ -107,8 +107,8 @@ impl Curves {
     }
 }
 
-/// As the report's own colours.
-const COLOURS: [[u8; 3]; 6] =
+/// As the report's own colors.
+const COLORS: [[u8; 3]; 6] =
     [[9, 105, 218], [225, 111, 36], [26, 127, 55], [130, 80, 223], [191, 57, 137], [110, 119, 129]];
 
 /// Every n-th point, including the last.
@@ -119,21 +119,21 @@ fn thinned(points: &[(f64, f64)]) -> Points {
     kept.map(|(_, point)| *point).collect()
 }
 
-/// A square picture, a plane for each colour.
+/// A square picture, a plane for each color.
 struct Canvas {
     pixels: Vec<u8>,
 }
 
 impl Canvas {
     /// Draws a line through points of the unit square, whose y grows upwards.
-    fn polyline(&mut self, points: &[(f64, f64)], colour: [u8; 3], width: usize) {
+    fn polyline(&mut self, points: &[(f64, f64)], color: [u8; 3], width: usize) {
         for pair in points.windows(2) {
             let ((x0, y0), (x1, y1)) = (place(pair[0]), place(pair[1]));
             let steps = (x1 - x0).abs().max((y1 - y0).abs()).ceil().max(1.0);
             let mut step = 0.0;
             while step <= steps {
                 let part = step / steps;
-                self.dot(x0 + (x1 - x0) * part, y0 + (y1 - y0) * part, colour, width);
+                self.dot(x0 + (x1 - x0) * part, y0 + (y1 - y0) * part, color, width);
                 step += 1.0;
             }
         }
@@ -144,13 +144,13 @@ impl Canvas {
         clippy::cast_sign_loss,
         reason = "a place within the picture"
     )]
-    fn dot(&mut self, x: f64, y: f64, colour: [u8; 3], width: usize) {
+    fn dot(&mut self, x: f64, y: f64, color: [u8; 3], width: usize) {
         let (left, top) = (x.round() as usize, y.round() as usize);
         for (row, column) in (0..width).flat_map(|row| (0..width).map(move |column| (row, column)))
         {
             let (row, column) = (top + row, left + column);
             if row < SIDE && column < SIDE {
-                for (plane, value) in colour.iter().enumerate() {
+                for (plane, value) in color.iter().enumerate() {
                     self.pixels[(plane * SIDE + row) * SIDE + column] = *value;
                 }
             }
@@ -173,7 +173,7 @@ mod tests {
         Curves::new(&[vec![(0.5, true)]], |_| Some(points.to_vec()))
     }
 
-    fn colour(pixels: &[u8], row: usize, column: usize) -> [u8; 3] {
+    fn color(pixels: &[u8], row: usize, column: usize) -> [u8; 3] {
         [0, 1, 2].map(|plane| pixels[(plane * SIDE + row) * SIDE + column])
     }
 
@@ -181,12 +181,11 @@ mod tests {
     fn a_curve_runs_through_the_picture_where_its_points_are() {
         let pixels = curves(&[(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]).pixels(true);
         let (low, high, middle) = (MARGIN, SIDE - 1 - MARGIN, SIDE / 2);
-        assert_eq!(colour(&pixels, middle, low), COLOURS[0], "up the left side");
-        assert_eq!(colour(&pixels, low, middle), COLOURS[0], "along the top");
-        assert_eq!(colour(&pixels, high, middle), [140, 149, 159], "the frame below");
-        assert_eq!(colour(&pixels, middle - 40, middle - 60), [255, 255, 255]);
-        let guessing =
-            (0..SIDE).filter(|at| colour(&pixels, SIDE - 1 - at, *at) == [208, 215, 222]);
+        assert_eq!(color(&pixels, middle, low), COLORS[0], "up the left side");
+        assert_eq!(color(&pixels, low, middle), COLORS[0], "along the top");
+        assert_eq!(color(&pixels, high, middle), [140, 149, 159], "the frame below");
+        assert_eq!(color(&pixels, middle - 40, middle - 60), [255, 255, 255]);
+        let guessing = (0..SIDE).filter(|at| color(&pixels, SIDE - 1 - at, *at) == [208, 215, 222]);
         assert!(guessing.count() > SIDE / 2);
     }
 

@@ -1,10 +1,10 @@
 //! `hookrack new-plugin`: writes a plugin that builds as it is, in Rust, C or C++, with the SDK beside it.
 //!
-//! The files come from `templates/`; `names` derives the names of the plugin's parts, `template` fills them in, `beside` computes
+//! The files come from `templates/`; `names` derives the names of the plugin's parts, `template` fills them in, `relative_path` computes
 //! the path of a shared SDK. Nothing here needs libtorch, a config or a run.
 
-mod beside;
 mod names;
+mod relative_path;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ pub use names::{BadName, Names};
 use hookrack_sdk::{self as sdk, Parts, SdkError};
 use std::io;
 use std::path::{Path, PathBuf};
-use template::{Places, Template};
+use template::{Placeholders, Template};
 
 /// The folder of a plugin's own SDK.
 const OWN_SDK: &str = "sdk";
@@ -94,14 +94,14 @@ pub fn write(plugin: &NewPlugin<'_>) -> Result<Vec<PathBuf>, NewPluginError> {
     }
     make_empty(dir)?;
     let reached = if let Some(shared) = sdk {
-        beside::reached(dir, shared)?
+        relative_path::between(dir, shared)?
     } else {
         let parts = if lang == Lang::Rust { Parts::All } else { Parts::Headers };
         sdk::write(&dir.join(OWN_SDK), parts)?;
         OWN_SDK.to_owned()
     };
-    let places = Places { names: &names, kind, sdk: &reached };
-    template::of(lang, kind).map(|template| write_one(template, &places, dir)).collect()
+    let placeholders = Placeholders { names: &names, kind, sdk: &reached };
+    template::of(lang, kind).map(|template| write_one(template, &placeholders, dir)).collect()
 }
 
 fn make_empty(dir: &Path) -> Result<(), NewPluginError> {
@@ -115,13 +115,13 @@ fn make_empty(dir: &Path) -> Result<(), NewPluginError> {
 
 fn write_one(
     template: &Template,
-    places: &Places<'_>,
+    placeholders: &Placeholders<'_>,
     dir: &Path,
 ) -> Result<PathBuf, NewPluginError> {
-    let path = dir.join(places.fill(template.file));
+    let path = dir.join(placeholders.fill(template.file));
     let folder = path.parent().unwrap_or(dir);
     let written = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&path, places.fill(template.text)));
+        .and_then(|()| std::fs::write(&path, placeholders.fill(template.text)));
     match written {
         Ok(()) => Ok(path),
         Err(source) => Err(NewPluginError::Write { path, source }),

@@ -60,14 +60,14 @@ pub(super) fn of(lang: Lang, kind: Kind) -> impl Iterator<Item = &'static Templa
 }
 
 /// The values of the placeholders.
-pub(super) struct Places<'a> {
+pub(super) struct Placeholders<'a> {
     pub(super) names: &'a Names,
     pub(super) kind: Kind,
     /// The SDK's folder, relative to the plugin's.
     pub(super) sdk: &'a str,
 }
 
-impl Places<'_> {
+impl Placeholders<'_> {
     /// Replaces the placeholders.
     pub(super) fn fill(&self, text: &str) -> String {
         let Names { krate, library, type_name } = self.names;

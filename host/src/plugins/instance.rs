@@ -95,7 +95,7 @@ impl Instance {
     /// Makes an instance of a hook.
     ///
     /// # Errors
-    /// The hook's own words, when it does not accept its settings or panics.
+    /// The hook rejects its settings or panics; the error has its message.
     pub fn hook(
         hook: &HookType,
         name: &str,
@@ -126,7 +126,7 @@ impl Instance {
     /// Makes an instance of a metric, which has an object for each phase that it is computed in.
     ///
     /// # Errors
-    /// The metric's own words, when it does not accept its settings or panics.
+    /// The metric rejects its settings or panics; the error has its message.
     pub fn metric(
         metric: &MetricType,
         name: &str,
@@ -195,7 +195,7 @@ impl Instance {
         unsafe { (live.on_point)(live.object, point.code(), live.handle) }
     }
 
-    /// Calls it with the code of a point, which may be none that there is: for tests of plugins.
+    /// Calls it with the code of a point, which need not exist: for tests of plugins.
     pub fn on_code(&mut self, code: u32) -> HrStatus {
         let live = &self.0;
         // A hook ignores codes that it does not know.
@@ -203,7 +203,7 @@ impl Instance {
         live.note(status)
     }
 
-    /// Notes that the other ranks do not have it: it must not wait for them.
+    /// Records that other ranks do not have it, so that it must not wait for them.
     pub fn stay_on_some_ranks(&self) {
         self.0.endpoint.stay_on_some_ranks();
     }

@@ -20,7 +20,7 @@ const STATES: u8 = 0;
 const FAILED: u8 = 1;
 const PANICKED: u8 = 2;
 
-/// What each rank has to tell, in the order of ranks; a failure where one of them failed. Every rank calls it.
+/// The messages of all ranks, in order; a failure if one of them failed. A collective: every rank calls it.
 pub(super) fn exchange(world: &World, own: Outcome<Vec<u8>>) -> Outcome<Vec<Vec<u8>>> {
     let message = match &own {
         Ok(states) => [&[STATES], states.as_slice()].concat(),

@@ -127,7 +127,7 @@ impl MetricHook {
         }])
     }
 
-    /// Keeps what a batch of an evaluation gave. A failure waits for the end of the pass, where the other ranks learn of it.
+    /// Keeps the state after a batch of an evaluation. A failure is kept until the end of the pass, where the other ranks are told.
     fn keep_batch(&self, object: &MetricObject, handle: &TrainerHandle) -> HrStatus {
         let mut batches = self.batches.borrow_mut();
         let Ok(kept) = batches.as_mut() else { return HrStatus::OK };
@@ -141,7 +141,7 @@ impl MetricHook {
         HrStatus::OK
     }
 
-    /// Makes what every rank has gathered in an evaluation what all have gathered, batch by batch.
+    /// Merges the states of all ranks in an evaluation, batch by batch.
     fn merge_batches(&self, object: &MetricObject, world: &World) -> Outcome<()> {
         let own = self.batches.replace(Ok(BatchStates::default()));
         let messages = exchange(world, own.map(BatchStates::into_bytes))?;
@@ -160,7 +160,7 @@ impl MetricHook {
         object.call(|table, it| unsafe { (table.compute)(it, scope, &raw const sink) })
     }
 
-    /// Saves the state of each object, under its phase where there are several.
+    /// Saves the state of each object, under its phase if there are several.
     pub(super) fn save_state(&self, writer: &HrStateWriter) -> HrStatus {
         let save = |object: &MetricObject, writer| {
             // SAFETY: the object is alive, and the writer until the call returns.
@@ -194,7 +194,7 @@ impl Drop for MetricHook {
         let is_own = |one: &Rc<dyn LiveMetric>| {
             self.objects.iter().any(|own| std::ptr::addr_eq(Rc::as_ptr(own), Rc::as_ptr(one)))
         };
-        // With its place here an object loses all but the spec's own hold: it ends with the spec.
+        // Once it is removed here, only the spec holds the object, which is dropped with it.
         self.context.metric_objects.borrow_mut().retain(|one| !is_own(one));
     }
 }

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Every library of some folders: those that can be loaded, and those that cannot, with the reason.
 #[derive(Debug, Default)]
 pub struct PluginSet {
-    /// What can be loaded, each once, in the order in which it was found.
+    /// The libraries that can be loaded, each once, in the order in which they were found.
     pub libraries: Vec<Arc<PluginFile>>,
-    /// What cannot be loaded, or a folder that could not be read, and why.
+    /// The files that cannot be loaded and the folders that cannot be read, with the reason.
     pub failed: Vec<(PathBuf, LoadError)>,
-    /// What is ignored because a folder before has a file of its name: its path, and that of the other.
+    /// Files that are ignored because an earlier folder has a file of the same name: both paths.
     pub shadowed: Vec<(PathBuf, PathBuf)>,
     /// The paths under which the libraries were found. A link has its own name.
     found: Vec<(PathBuf, Arc<PluginFile>)>,

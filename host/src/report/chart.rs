@@ -111,10 +111,10 @@ impl Chart {
 
 impl Curve {
     /// The values, and their medians on top if there are many.
-    fn lines(&self, colour: usize) -> Vec<Line> {
+    fn lines(&self, color: usize) -> Vec<Line> {
         let line = |class, points: &[(u64, f64)]| {
             let points = thinned(points).map(|(iter, value)| (real(iter), value)).collect();
-            Line { class, colour, points }
+            Line { class, color, points }
         };
         match smoothed(&self.points) {
             Some(medians) => vec![line("raw", &self.points), line("curve", &medians)],

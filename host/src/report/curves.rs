@@ -15,7 +15,7 @@ struct Curve {
 }
 
 /// The contents of a file.
-pub(super) struct Square {
+pub(super) struct CurveFile {
     title: String,
     iter: u64,
     x: String,
@@ -26,16 +26,16 @@ pub(super) struct Square {
 }
 
 /// The figures of a run, by name. Incomplete files are skipped.
-pub(super) fn read(run: &Path) -> Vec<Square> {
+pub(super) fn read(run: &Path) -> Vec<CurveFile> {
     let entries = std::fs::read_dir(run.join("curves")).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     paths.sort();
     let text = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
-    text.filter_map(|text| Square::of(&serde_json::from_str(&text).ok()?)).collect()
+    text.filter_map(|text| CurveFile::of(&serde_json::from_str(&text).ok()?)).collect()
 }
 
-impl Square {
+impl CurveFile {
     fn of(json: &Json) -> Option<Self> {
         let text = |key: &str| Some(json[key].as_str()?.to_owned());
         let point = |point: &Json| Some((point[0].as_f64()?, point[1].as_f64()?));
@@ -74,7 +74,7 @@ impl Square {
         let axis = |name| Axis { name, range: (0.0, 1.0), scale: Scale::Linear };
         let line = |(index, curve): (usize, &Curve)| Line {
             class: "curve",
-            colour: index % 6,
+            color: index % 6,
             points: curve.points.clone(),
         };
         Chart {
@@ -89,12 +89,12 @@ impl Square {
 }
 
 /// The section of the page.
-pub(super) fn section(out: &mut String, squares: &[Square]) {
-    if squares.is_empty() {
+pub(super) fn section(out: &mut String, files: &[CurveFile]) {
+    if files.is_empty() {
         return;
     }
     out.push_str("<h2>Curves over thresholds</h2>\n<div class=\"charts\">\n");
-    for square in squares {
+    for square in files {
         out.push_str(&square.figure());
     }
     out.push_str("</div>\n");

@@ -23,7 +23,7 @@ struct Run {
     /// The number of charts that were omitted.
     left_out: usize,
     /// The curves written by metrics.
-    squares: Vec<curves::Square>,
+    curve_files: Vec<curves::CurveFile>,
     /// `config.toml`.
     config: String,
 }
@@ -40,8 +40,8 @@ impl Run {
         let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = text("config.toml").unwrap_or_default();
-        let squares = curves::read(folder);
-        Ok(Self { name, record, charts, left_out, squares, config })
+        let curve_files = curves::read(folder);
+        Ok(Self { name, record, charts, left_out, curve_files, config })
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn page(run: &Run) -> String {
     head(&mut out, run);
     cards(&mut out, &run.record);
     charts(&mut out, &run.charts, run.left_out);
-    curves::section(&mut out, &run.squares);
+    curves::section(&mut out, &run.curve_files);
     tables::metrics(&mut out, &run.record);
     tables::crashes(&mut out, &run.record);
     tables::phases(&mut out, &run.record);

@@ -11,7 +11,7 @@ use crate::events::Series;
 use hookrack_plugin_api::{EvalPass, Phase};
 use tch::Tensor;
 
-/// Batches that each pipeline evaluates between two sync_count of its stages.
+/// Batches that each pipeline evaluates between two synchronizations of its stages.
 const BATCHES_IN_FLIGHT: u64 = 8;
 
 impl Trainer {
@@ -39,7 +39,7 @@ impl Trainer {
                 self.context.put(key, value);
                 values.push((name, value));
             }
-            // The line of their own pass has shown them, under their short names.
+            // Their own pass has already printed them, under their short names.
             self.context.events.borrow_mut().mark_scalars_written();
         }
         Ok(())

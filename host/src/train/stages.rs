@@ -105,7 +105,7 @@ impl Stages {
         let norm = names.find(|name| name.ends_with("running_mean"));
         if let Some(norm) = norm.filter(|_| self.layout.stages > 1) {
             tracing::warn!(
-                "`{norm}`: batch normalisation uses the statistics of each micro-batch of {} rows, as train.accumulation does",
+                "`{norm}`: batch normalization uses the statistics of each micro-batch of {} rows, as train.accumulation does",
                 self.rows
             );
         }

@@ -1,6 +1,6 @@
 //! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
-use super::store_client::{PERIOD, Seen, StoreClient};
+use super::store_client::{LastHeartbeat, PERIOD, StoreClient};
 use super::{World, done};
 use crate::torch::{TorchError, dist};
 use std::fmt;
@@ -13,9 +13,9 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// Why the ranks cannot continue, as far as the remaining ones can tell.
 struct Missing {
-    /// The rank that is missing, if it is one.
+    /// The missing rank, if it is known.
     rank: Option<usize>,
-    /// How it is missing.
+    /// What happened to it, for the message.
     how: String,
 }
 
@@ -95,7 +95,7 @@ impl World {
         format!("{how}; this rank waited in {}: {error}", self.position.describe())
     }
 
-    /// Dumps libtorch's flight recorder, which has the last collectives, to analyse a hang.
+    /// Dumps libtorch's flight recorder, which has the last collectives, to analyze a hang.
     fn dump_flight_record(&self) {
         let Some(folder) = self.folder.get() else { return };
         let path = folder.join(format!("rank_{}.flight.json", self.ranks.rank));
@@ -116,13 +116,14 @@ impl World {
     fn find_missing(&self) -> Missing {
         let seen = self.seen();
         let others = seen.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank);
-        let last_seen = |seen: &Option<Seen>| seen.as_ref().map(|seen| seen.at);
+        let last_seen = |seen: &Option<LastHeartbeat>| seen.as_ref().map(|seen| seen.at);
         if let Some((rank, seen)) = others.clone().min_by_key(|(_, seen)| last_seen(seen))
             && last_seen(seen).is_none_or(|at| at.elapsed() > SILENCE)
         {
             return self.silent(rank);
         }
-        let is_elsewhere = |seen: &Option<Seen>| !place(seen.as_ref()).contains("collective ");
+        let is_elsewhere =
+            |seen: &Option<LastHeartbeat>| !place(seen.as_ref()).contains("collective ");
         if let Some((rank, seen)) = others.clone().find(|(_, seen)| is_elsewhere(seen)) {
             let (host, place) = (&self.hosts[rank], place(seen.as_ref()));
             let how = format!(
@@ -170,14 +171,14 @@ impl World {
 
     /// Whether another rank has sent no heartbeat for so long that it will not report anything.
     fn is_any_silent(&self, patience: Duration) -> bool {
-        let is_silent = |seen: &Option<Seen>| {
+        let is_silent = |seen: &Option<LastHeartbeat>| {
             seen.as_ref().is_some_and(|seen| seen.at.elapsed() > patience.max(SILENCE))
         };
         let seen = self.seen();
         seen.iter().enumerate().any(|(rank, seen)| rank != self.ranks.rank && is_silent(seen))
     }
 
-    fn seen(&self) -> Vec<Option<Seen>> {
+    fn seen(&self) -> Vec<Option<LastHeartbeat>> {
         let client = self.client.borrow();
         client.as_ref().map_or_else(|| vec![None; self.ranks.world], StoreClient::seen)
     }
@@ -200,7 +201,7 @@ impl World {
     }
 }
 
-fn place(seen: Option<&Seen>) -> &str {
+fn place(seen: Option<&LastHeartbeat>) -> &str {
     seen.and_then(|seen| Some(seen.beat.split_once(' ')?.1)).unwrap_or("its start")
 }
 

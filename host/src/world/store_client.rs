@@ -19,7 +19,7 @@ const END: Duration = Duration::from_secs(1);
 
 /// The last heartbeat of a rank.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct LastHeartbeat {
     /// Its text: a count and a position.
     pub(super) beat: String,
     /// When it changed.
@@ -32,7 +32,7 @@ type Request = Box<dyn FnOnce(&Store) + Send>;
 #[derive(Debug)]
 struct Received {
     // The last heartbeat of each rank.
-    beats: Mutex<Vec<Option<Seen>>>,
+    beats: Mutex<Vec<Option<LastHeartbeat>>>,
     // When the store last answered.
     answer: Mutex<Instant>,
 }
@@ -81,7 +81,7 @@ impl StoreClient {
     }
 
     /// The last heartbeat of each rank.
-    pub(super) fn seen(&self) -> Vec<Option<Seen>> {
+    pub(super) fn seen(&self) -> Vec<Option<LastHeartbeat>> {
         locked(&self.received.beats).clone()
     }
 
@@ -164,7 +164,7 @@ impl Heartbeat {
         for (seen, beat) in seen.iter_mut().zip(beats) {
             let beat = String::from_utf8_lossy(&beat).into_owned();
             if seen.as_ref().is_none_or(|seen| seen.beat != beat) {
-                *seen = Some(Seen { beat, at: Instant::now() });
+                *seen = Some(LastHeartbeat { beat, at: Instant::now() });
             }
         }
         Ok(())

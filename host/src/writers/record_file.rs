@@ -138,13 +138,13 @@ impl<D: Disk> RecordFile<D> {
     }
 
     fn drain(&mut self) -> io::Result<()> {
-        self.mend()?;
+        self.truncate_partial()?;
         while let Some(chunk) = self.waiting.front() {
             // A single write for everything, so that a kill leaves at most one partial record.
             if let Err(error) = self.disk.write_all(&chunk.bytes) {
                 self.torn = true;
                 // Retried before the next write.
-                _ = self.mend();
+                _ = self.truncate_partial();
                 return Err(error);
             }
             self.end += chunk.bytes.len() as u64;
@@ -154,7 +154,7 @@ impl<D: Disk> RecordFile<D> {
     }
 
     /// Truncates a partial record.
-    fn mend(&mut self) -> io::Result<()> {
+    fn truncate_partial(&mut self) -> io::Result<()> {
         if self.torn {
             self.disk.cut(self.end)?;
             self.torn = false;

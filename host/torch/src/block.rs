@@ -77,7 +77,7 @@ impl Block {
     pub fn elements<T: Element>(&mut self, count: usize) -> &mut [T] {
         let room = self.lines.len() * size_of::<Line>() / size_of::<T>();
         let first = self.lines.as_mut_ptr().cast::<T>();
-        // SAFETY: initialised memory of ours, aligned to 64 bytes, with room for so many; elements are plain numbers,
+        // SAFETY: initialized memory of ours, aligned to 64 bytes, with room for so many; elements are plain numbers,
         // for which any bytes will do.
         unsafe { std::slice::from_raw_parts_mut(first, count.min(room)) }
     }

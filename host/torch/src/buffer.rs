@@ -48,7 +48,7 @@ pub fn filled<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<
     } else if memory.is_null() {
         return Err(TorchError::new("a new tensor has no memory"));
     } else {
-        // SAFETY: just made here, contiguous, on the CPU, initialised, of this element type and this many
+        // SAFETY: just made here, contiguous, on the CPU, initialized, of this element type and this many
         // elements, and nobody else has a handle yet.
         fill(unsafe { slice::from_raw_parts_mut(memory, len) });
     }

@@ -23,7 +23,7 @@ pub struct MappedFile {
 
 /// What happened to a mapped file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum FileDamage {
     /// It was truncated.
     Shortened {
         /// Bytes when it was mapped.
@@ -35,7 +35,7 @@ pub enum Lost {
     Unreadable,
 }
 
-impl std::fmt::Display for Lost {
+impl std::fmt::Display for FileDamage {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Shortened { from, to } => {
@@ -61,12 +61,12 @@ impl MappedFile {
     ///
     /// # Errors
     /// The file was truncated or could not be read, and some of what was read may be zeros.
-    pub fn check(&self) -> Result<(), Lost> {
+    pub fn check(&self) -> Result<(), FileDamage> {
         let from = self.bytes.len() as u64;
         match self.file.metadata() {
-            Ok(facts) if facts.len() < from => Err(Lost::Shortened { from, to: facts.len() }),
+            Ok(facts) if facts.len() < from => Err(FileDamage::Shortened { from, to: facts.len() }),
             Ok(_) if !self.range.is_lost.load(Ordering::Acquire) => Ok(()),
-            _ => Err(Lost::Unreadable),
+            _ => Err(FileDamage::Unreadable),
         }
     }
 }
@@ -208,12 +208,12 @@ mod tests {
         // The last page that is left is filled up with zeros by the system; those after it would be SIGBUS.
         assert_eq!((mapped[4_999], mapped[5_001], mapped[50_000], mapped[99_999]), (7, 0, 0, 0));
         let told = mapped.check().unwrap_err();
-        assert_eq!(told, Lost::Shortened { from: 100_000, to: 5_000 });
+        assert_eq!(told, FileDamage::Shortened { from: 100_000, to: 5_000 });
         assert_eq!(told.to_string(), "it was truncated from 100000 to 5000 bytes while in use");
         assert_eq!((whole[99_999], whole.check()), (7, Ok(())));
         // Grown again: what was read is still wrong.
         file.as_file().set_len(100_000).unwrap();
-        assert_eq!(mapped.check(), Err(Lost::Unreadable));
+        assert_eq!(mapped.check(), Err(FileDamage::Unreadable));
     }
 
     #[test]

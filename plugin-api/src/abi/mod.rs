@@ -4,7 +4,7 @@
 //! - A struct of this folder never changes within a major version. A new point is a new code; a new service is a
 //!   new table, fetched by a string id through [`TrainerHandle::extension`].
 //! - Memory is freed by the side that allocated it. Borrowed values are valid until the call returns, unless stated otherwise.
-//! - A status is a number, never a Rust enum: an unknown number must not be undefined behaviour.
+//! - A status is a number, never a Rust enum: an unknown number must not be undefined behavior.
 //! - Parameter names are part of the layout that abi_stable checks: renaming one breaks every built plugin.
 //! - The documentation of each function ends with its contract: which thread may call it, and how long its results are valid.
 

@@ -16,10 +16,10 @@ use crate::view::View;
 /// A handle to a tensor that the host keeps.
 ///
 /// Handles of the current batch are valid until the iteration ends, those of parameters and buffers for the
-/// whole run. Using an invalid handle is an error, never undefined behaviour. A tensor returned by an
+/// whole run. Using an invalid handle is an error, never undefined behavior. A tensor returned by an
 /// operation belongs to the caller and is freed when the handle is dropped.
 ///
-/// Making, passing and dropping a handle costs a few nanoseconds and copies nothing. A handle that is kept in
+/// Creating, passing and dropping a handle costs a few nanoseconds and copies nothing. A handle that is kept in
 /// a field keeps the tensor's memory, and if gradients were recorded its whole graph: keep a
 /// [copy](Self::clone_detached) or a [detached](Self::detach) one. The log has a warning when hooks hold
 /// 100,000 tensors.
@@ -85,7 +85,7 @@ impl Tensor {
     /// Not a copy.
     ///
     /// The memory stays allocated, and a later change of the tensor in place is seen. For values that must
-    /// stay as they are use [`clone_detached`](Self::clone_detached).
+    /// not change, use [`clone_detached`](Self::clone_detached).
     ///
     /// # Errors
     /// The handle is no longer valid, or there is no tensor.
@@ -107,12 +107,11 @@ impl Tensor {
     /// }
     /// ```
     ///
-    /// Other handles of the same tensor are the host's concern: until the current point returns, it refuses
-    /// operators that would resize or replace memory that was borrowed. It does not refuse to write to it in
-    /// place: use the values before.
+    /// The host protects other handles of the same tensor: until the current point returns, it rejects operators
+    /// that would resize or replace borrowed memory. It does not reject in-place writes: read the values first.
     ///
     /// # Errors
-    /// The tensor is not on the CPU, or has no memory of its own that can be read in place, such as a sparse
+    /// The tensor is not on the CPU, or has no memory that can be read in place, such as a sparse
     /// one.
     pub fn view(&mut self) -> Result<View<'_>> {
         let raw = self.host.view(self.id, 0)?;

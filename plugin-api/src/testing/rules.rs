@@ -64,15 +64,15 @@ impl Parts {
         WORDS.iter().filter(move |(part, ..)| self.meets(*part))
     }
 
-    fn words(self) -> String {
+    fn words(self, separator: &str) -> String {
         let words: Vec<_> = self.rows().map(|(_, word, _)| format!("\"{word}\"")).collect();
-        words.join(", ")
+        words.join(separator)
     }
 
     fn things(self) -> String {
         let layer = self.meets(Self::LAYER).then_some("the output of a layer");
         let things: Vec<_> = self.rows().map(|(.., thing)| *thing).chain(layer).collect();
-        things.join(", ")
+        things.join(" and ")
     }
 }
 
@@ -105,7 +105,7 @@ impl Rules {
         if part == Parts::NONE || part.meets(allowed) {
             return Ok(());
         }
-        let (by, things, words) = (by(), part.things(), part.words());
+        let (by, things, words) = (by(), part.things(), part.words(", "));
         Err(Error::new(if self.is_metric {
             format!(
                 "{by} would change {things}: a metric must not change the run; copy the tensor first"
@@ -120,7 +120,7 @@ impl Rules {
         }))
     }
 
-    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    /// Rejects a function of the engine, unless the hook has a role or declares one of `parts`.
     pub(crate) fn check_engine(
         &self,
         point: Option<Point>,
@@ -133,7 +133,7 @@ impl Rules {
             "{function}() changes {}: it is for roles (on_train_forward and the like) while they are called, and for hooks with {} in \
              their `mutates`",
             parts.things(),
-            parts.words()
+            parts.words(" or ")
         );
         Ok(())
     }
@@ -188,7 +188,7 @@ impl ForwardHolder {
         called.map_err(|why| Error::new(format!("hook `{name}` failed at {called_as}: {why}")))
     }
 
-    /// Refuses a part of the training forward pass to hooks that must leave it to the role.
+    /// Rejects a call that would bypass the hook with the training forward role.
     pub(crate) fn check_pass(&self, caller: &str, function: &str) -> Result<()> {
         let Self { name, called_as, .. } = self;
         crate::ensure!(

@@ -208,7 +208,7 @@ impl World {
         part
     }
 
-    /// Refuses a part of the training forward pass to hooks that must leave it to the role.
+    /// Rejects a call that would bypass the hook with the training forward role.
     pub(crate) fn check_pass(&self, caller: &str, function: &str) -> Result<()> {
         let holder = self.forward_role.as_ref().filter(|_| self.phase() == Phase::Train);
         holder.map_or(Ok(()), |holder| holder.check_pass(caller, function))

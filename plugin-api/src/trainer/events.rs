@@ -25,7 +25,7 @@ impl Trainer {
     ///
     /// Looks up the name at each call, and allocates unless the name contains `/`: in every iteration use
     /// [`scalar_key`](Self::scalar_key) and [`put`](Self::put). A new name takes memory for its 1024 values,
-    /// about 24 KB: do not make names of numbers, such as that of the iteration.
+    /// about 24 KB: do not build names from numbers such as the iteration.
     ///
     /// # Errors
     /// The name is empty.
@@ -95,7 +95,7 @@ impl Trainer {
     /// Returns all values of metrics so far. Allocates. Hosts of every version have it;
     /// [`metric_objects`](Self::metric_objects) lists the metrics themselves, also those without a value.
     ///
-    /// Goes through all values once for each of them: call it at the end of a pass, not in every iteration.
+    /// Its cost grows with the square of their number: call it at the end of a pass, not in every iteration.
     pub fn metrics(&self) -> Result<Vec<MetricReading>> {
         let mut readings = Vec::new();
         while let Some((reading, name)) = self.host.metric_at(readings.len())? {
@@ -106,7 +106,7 @@ impl Trainer {
 
     /// Returns all scalars that have a value. Allocates.
     ///
-    /// Goes through all scalars once for each of them: call it at the end of a pass, not in every iteration.
+    /// Its cost grows with the square of their number: call it at the end of a pass, not in every iteration.
     pub fn scalars(&self) -> Result<Vec<ScalarReading>> {
         let mut readings = Vec::new();
         while let Some((reading, name)) = self.host.scalar_at(readings.len())? {
@@ -176,8 +176,8 @@ pub struct ScalarReading {
 
 /// One value of a metric as it was last logged: an entry for each value (`F1.macro`), as soon as there is one.
 ///
-/// [`MetricObject`](crate::MetricObject) is the metric itself: an entry for each metric and phase from the start of the run, with its unit, which can also
-/// be computed in the middle of a pass.
+/// [`MetricObject`](crate::MetricObject) is the metric itself: an entry for each metric and phase from the
+/// start of the run, with its unit, which can also be computed in the middle of a pass.
 #[derive(Clone, Debug)]
 pub struct MetricReading {
     /// Its name, with `.suffix` for one of several values.

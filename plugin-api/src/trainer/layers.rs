@@ -7,8 +7,8 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use serde::de::{Deserialize, Deserializer};
 
-/// A layer of the model whose output is kept. It is a number and a name: keep it in a field for the whole
-/// run.
+/// A layer of the model whose output is kept. It consists of a number and a name: keep it in a field for the
+/// whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     index: usize,
@@ -22,7 +22,8 @@ impl Layer {
     }
 }
 
-/// A setting that selects layers by a pattern. After [`watch`](Self::watch) in `on_attach` it can be iterated: `for layer in &self.layers { … }`.
+/// A setting that selects layers by a pattern. After [`watch`](Self::watch) in `on_attach` it can be
+/// iterated: `for layer in &self.layers { … }`.
 ///
 /// ```
 /// # use hookrack_plugin_api::prelude::*;
@@ -114,9 +115,9 @@ impl Trainer {
     /// last one that ran. Not a copy.
     ///
     /// Gradients flow through it as through the model's output. The last pass may also be one of a hook, such
-    /// as [`model`](Self::model) or [`forward_in`](Self::forward_in). The handle belongs to the caller and
-    /// stays valid after the iteration; with it stay the output and its graph: drop it, or keep a detached
-    /// copy. The output is read-only, because the model goes on with the same memory: an operator that would
+    /// as [`model`](Self::model) or [`forward_in`](Self::forward_in). The handle belongs to the caller, stays
+    /// valid after the iteration, and keeps the output and its graph alive: drop it, or keep a detached copy.
+    /// The output is read-only, because the model continues to use the same memory: an operator that would
     /// change it in place is an error, whatever `mutates` declares.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use crate::tensor::Tensor;
 
 /// Images, histograms and texts (extension `hookrack.media/1`). Names are prefixed as those of scalars.
 ///
-/// They wait in memory until the writers next write, or until a checkpoint is taken: at most 512, of which
-/// the newest are kept. Only rank 0 has writers. A host before ABI 1.1 returns an error.
+/// They wait in memory until the writers next write, or until a checkpoint is taken; beyond 512 the oldest are
+/// dropped. Only rank 0 has writers. A host before ABI 1.1 returns an error.
 impl Trainer {
     /// Returns whether a writer is open that shows images and histograms, such as TensorBoard. Without one
     /// they are discarded, so check this before an expensive computation.
@@ -21,8 +21,8 @@ impl Trainer {
     /// bytes or as floats from 0 to 1.
     ///
     /// Numbers outside of that range are clamped, and NaN is 0. Copies the tensor to the CPU, which waits for
-    /// the device; with no writer that shows it, does neither. TensorBoard's file has it as PNG, compressed
-    /// on the training thread when the writers write.
+    /// the device; without a writer that shows images it does neither. TensorBoard stores it as PNG, compressed on
+    /// the training thread when the writers write.
     ///
     /// # Errors
     /// The name is empty, or the tensor has another shape.
@@ -34,7 +34,7 @@ impl Trainer {
     /// ignored. Waits for the device.
     ///
     /// The bins lie between the smallest and the largest value. Goes through the tensor several times and
-    /// reads several numbers; with no writer that shows it, does nothing. A tensor without a finite value
+    /// reads several numbers; without a writer that shows histograms it does nothing. A tensor without a finite value
     /// gives no histogram.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Trainer {
 
     /// Logs a text, which TensorBoard shows as Markdown.
     ///
-    /// The console prints it under its name. It is copied, and kept also without TensorBoard.
+    /// The console prints it under its name. It is copied, and kept even without TensorBoard.
     ///
     /// # Errors
     /// The name is empty.

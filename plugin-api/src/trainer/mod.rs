@@ -41,7 +41,7 @@ use crate::abi::Host;
 /// The trainer as a hook or metric sees it: the progress of the run, its tensors, scalars and metrics, and
 /// requests to the loop.
 ///
-/// Every method of [`Hook`](crate::Hook) receives one; it must not be stored.
+/// Every method of [`Hook`](crate::Hook) receives one; it cannot be stored.
 ///
 /// # Cost
 /// All calls are made on the training thread and return before the loop continues: the iteration waits for

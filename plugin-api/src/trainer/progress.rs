@@ -106,7 +106,7 @@ impl Trainer {
     /// before that.
     ///
     /// It is set before `after_train_iter`, and includes the hooks at the points before, but not a
-    /// validation. An evaluation leaves it as it was.
+    /// validation. An evaluation does not change it.
     pub fn iter_time(&self) -> f64 {
         self.host.progress().iter_time
     }

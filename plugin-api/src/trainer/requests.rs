@@ -18,14 +18,14 @@ impl Trainer {
     ///
     /// A request in the middle of an epoch skips the rest of it, with `after_train_epoch` and `after_cycle`;
     /// in the last iteration the epoch is finished. Up to `before_train` it ends the run without an
-    /// iteration. It cannot be taken back. An evaluation or a prediction of its own is not cut short.
+    /// iteration. It cannot be withdrawn. `hookrack eval` and `hookrack predict` are not cut short.
     pub fn request_stop(&mut self, why: &str) -> Result<()> {
         self.host.request(REQUEST_STOP, why)
     }
 
     /// Requests a validation after the current iteration; in the last iteration of an epoch, after the epoch.
     ///
-    /// Several requests before that are one. Ignored if the config has no `[data.val]`. A requested
+    /// Several requests before that count as one. Ignored if the config has no `[data.val]`. A requested
     /// checkpoint waits for it.
     pub fn request_validation(&mut self) -> Result<()> {
         self.host.request(REQUEST_VALIDATE, "")
@@ -34,7 +34,7 @@ impl Trainer {
     /// Requests a checkpoint after the current iteration and its validation; in the last iteration of an
     /// epoch, after the epoch.
     ///
-    /// Several requests before that are one. Training continues while the files are written; it waits for the
+    /// Several requests before that count as one. Training continues while the files are written; it waits for the
     /// copy of all tensors in memory, and for the previous checkpoint if that is not complete yet. Ignored if
     /// the run has no directory. Of the checkpoints that this hook requested,
     /// [`keep_checkpoints`](Self::keep_checkpoints) decides which are kept.

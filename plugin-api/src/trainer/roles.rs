@@ -134,7 +134,7 @@ impl Trainer {
 
     /// Updates the parameters with their gradients. The gradients stay until the iteration ends.
     ///
-    /// Parameters without a gradient are left as they are. In fp16 it does nothing if a gradient of this
+    /// Parameters without a gradient do not change. In fp16 it does nothing if a gradient of this
     /// iteration was not finite. After a further [`backward`](Self::backward) it clips first. With
     /// `optimizer.shard` the ranks exchange what each has updated.
     pub fn optimizer_step(&mut self) -> Result<()> {

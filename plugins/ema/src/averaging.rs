@@ -1,4 +1,4 @@
-//! What both hooks do with their average; they differ in when it moves.
+//! What both hooks share; they differ in when the average is updated.
 
 use crate::momentum::momentum;
 use hookrack_plugin_api::prelude::*;
@@ -19,7 +19,7 @@ pub(crate) struct Averaging {
 }
 
 impl Averaging {
-    /// Reserves the swap of weights in evaluations, which one hook of a run has.
+    /// Reserves the swap of weights in evaluations, which only one hook of a run may do.
     pub(crate) fn attach(&mut self, t: &mut Trainer) -> Result<()> {
         self.evaluate = self.evaluate && WeightAverage::claim_evaluation(t)?;
         Ok(())

@@ -1,5 +1,5 @@
-//! Exponential moving averages of the parameters: kept while the model trains, lent to it for each evaluation,
-//! saved with each checkpoint, and written to the run directory at the end.
+//! Exponential moving averages of the parameters: updated during training, swapped into the model for evaluations,
+//! saved in checkpoints, and written to the run directory at the end.
 //!
 //! ```toml
 //! [[custom_hooks]]
@@ -8,8 +8,8 @@
 //! momentum = 0.999
 //! ```
 //!
-//! `WeightAverage` of plugin-api is the mechanism, [`momentum`] how fast it moves, `averaging` what both hooks do with it;
-//! [`iter_hook`] and [`epoch_hook`] say when.
+//! `WeightAverage` of plugin-api does the work, [`momentum`] sets how fast the average moves, `averaging` is what both
+//! hooks share; [`iter_hook`] and [`epoch_hook`] decide when it is updated.
 
 mod averaging;
 pub mod epoch_hook;

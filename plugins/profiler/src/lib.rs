@@ -5,12 +5,12 @@
 //! [[custom_hooks]]
 //! type = "AutogradProfilerHook"
 //! library = "libprofiler.so"
-//! wait = 10            # iterations to let pass
-//! warmup = 2           # iterations to get ready in
+//! wait = 10            # iterations to skip
+//! warmup = 2           # iterations of warm-up
 //! active = 5           # iterations to record
 //! ```
 //!
-//! [`window`] says which iterations are recorded, [`table`] makes the table, [`hook`] does both.
+//! [`window`] decides which iterations are recorded, [`table`] formats the table, [`hook`] uses both.
 
 pub mod hook;
 pub mod table;

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::OpCost;
 use std::fmt::Write as _;
 
-/// The table: the `rows` operators with the largest time of their own, and what all of them took.
+/// The table: the `rows` operators with the largest self time, and the total.
 pub fn table(costs: &[OpCost], rows: usize) -> String {
     let all: u64 = costs.iter().map(|cost| cost.self_ns).sum();
     let mut out = String::new();

@@ -1,11 +1,11 @@
-//! Which iterations are recorded: wait, warm up, record, and perhaps all of it again.
+//! Which iterations are recorded: wait, warm up, record, and repeat.
 
 /// The lengths of a window's parts, in iterations.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Iterations to let pass.
+    /// Iterations to skip.
     pub wait: u64,
-    /// Iterations to get ready in.
+    /// Iterations of warm-up.
     pub warmup: u64,
     /// Iterations to record.
     pub active: u64,
@@ -18,7 +18,7 @@ pub struct Window {
 pub enum Part {
     /// Nothing happens.
     Wait,
-    /// The profiler gets ready.
+    /// The profiler warms up.
     Warmup,
     /// It records.
     Active,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// More names than this are left out: a scrape stays small however many scalars a run has.
+/// Further names are omitted: a scrape stays small however many scalars a run has.
 const MOST_SCALARS: usize = 2000;
 
 /// Where a run is.

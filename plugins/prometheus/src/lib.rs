@@ -7,7 +7,7 @@
 //! port = 9464          # 0 chooses a free one and logs it
 //! ```
 //!
-//! [`exposition`] makes the text, [`server`] serves it on a thread of its own, [`hook`] refreshes it.
+//! [`exposition`] formats the text, [`server`] serves it on its own thread, [`hook`] refreshes it.
 
 pub mod exposition;
 pub mod hook;

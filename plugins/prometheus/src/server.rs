@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 /// How long one client may take, from its connection to the last byte of its answer.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long clients that are being answered have at the end.
+/// How long clients that are being answered may take at the end.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// No request is longer.
+/// The maximum length of a request.
 const MOST_BYTES: usize = 8192;
 
-/// Clients at one time; one more takes the place of the oldest.
+/// Maximum number of simultaneous clients; a further one replaces the oldest.
 const MOST_CLIENTS: usize = 32;
 
 /// A page that is served until this is dropped.
@@ -44,7 +44,7 @@ impl Server {
     /// Serves an empty page on a port of the loopback interface; 0 chooses a free one.
     ///
     /// # Errors
-    /// The port is taken, or no thread could be made.
+    /// The port is taken, or no thread could be started.
     pub fn start(port: u16) -> io::Result<Self> {
         Self::with_deadline(port, DEADLINE)
     }
@@ -74,10 +74,10 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Takes half a second at most for clients that do not take their answer.
+    /// Waits at most half a second for clients that do not read their response.
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Release);
-        // Wakes the thread, which waits for a client. One that cannot be woken is left to the end of the process.
+        // Wakes the thread, which waits for a client. If it cannot be woken, it ends with the process.
         let is_awake = TcpStream::connect_timeout(&self.address, GRACE).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| is_awake) {
             let _ = thread.join();
@@ -113,7 +113,7 @@ fn cut_off(client: &TcpStream) {
     let _ = client.shutdown(Shutdown::Both);
 }
 
-/// Answers a client on a thread of its own.
+/// Answers a client on its own thread.
 fn admit(number: u64, client: TcpStream, shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let mut clients = lock(&shared.clients);
     if clients.len() >= MOST_CLIENTS {
@@ -135,7 +135,7 @@ fn admit(number: u64, client: TcpStream, shared: &Arc<Shared>) -> io::Result<Joi
     })
 }
 
-/// A connection on which all calls together may take until some moment.
+/// A connection whose calls share one deadline.
 struct Timed<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -183,7 +183,7 @@ fn answer(mut client: Timed<'_>, page: &Mutex<String>) -> io::Result<()> {
     client.write_all((head + &body).as_bytes())
 }
 
-/// What a client asks, up to the empty line.
+/// A client's request, up to the empty line.
 fn head(client: &mut impl Read) -> io::Result<String> {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 1024]);
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {

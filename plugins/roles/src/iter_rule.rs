@@ -11,7 +11,7 @@ pub struct IterRule {
 }
 
 impl IterRule {
-    /// The factor for an iteration, which begins at 1: up to 1 in a line, then down.
+    /// The factor for an iteration, which begins at 1: linear up to 1, then decaying.
     #[expect(clippy::cast_precision_loss, reason = "iterations are far below 2^53")]
     fn factor(&self, iter: u64) -> f64 {
         let share = iter as f64 / self.warmup_iters as f64;
@@ -29,7 +29,7 @@ impl IterRule {
 
 #[hook(mutates = "lr", writes = "nothing")]
 impl Hook for IterRule {
-    /// The first iteration, or the first after a checkpoint, has its rate before the role is called.
+    /// The first iteration, or the first after a checkpoint, needs its rate before the role is called.
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.set(t, t.iter() + 1)
     }

@@ -1,5 +1,5 @@
-//! Hooks that take roles over from the built-in main hook: one computes the loss itself, one sets the learning rate, one
-//! steps by a second pass.
+//! Hooks that take over roles of the built-in main hook: one computes the loss, one sets the learning rate, one makes a
+//! second pass before the step.
 //!
 //! ```toml
 //! # no [loss]: the hook computes it

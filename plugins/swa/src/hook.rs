@@ -1,4 +1,4 @@
-//! `SWAHook`: what happens at which point.
+//! `SWAHook`: averages, swaps and exports at the points of a run.
 
 use crate::norms::Norms;
 use crate::schedule;
@@ -37,7 +37,7 @@ impl SwaHook {
         schedule::first_epoch(self.start, t.max_epochs())
     }
 
-    /// Puts the average into the model, with statistics of its own.
+    /// Swaps the average into the model, with recomputed statistics.
     fn swap_in(&mut self, t: &mut Trainer) -> Result<()> {
         self.average.swap_in(t)?;
         let updates = self.average.updates();
@@ -66,7 +66,7 @@ impl SwaHook {
         }
     }
 
-    /// Holds the rate, whatever the schedule has set for the iteration.
+    /// Holds the rate, overriding the schedule.
     fn hold_rate(&mut self, t: &mut Trainer) -> Result<()> {
         let (Some(to), first) = (self.lr, self.first_epoch(t)) else { return Ok(()) };
         if t.epoch() < first {

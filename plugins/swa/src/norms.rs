@@ -2,19 +2,19 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// So far from any batch's statistics that what a batch adds to it does not count.
+/// So far from the statistics of any batch that the contribution of one batch is negligible.
 const FAR: f64 = 1e15;
 
-/// The model's own buffers while those of the average are in their place, and the last ones that were gathered.
+/// The model's own buffers while those of the average are swapped in, and the last statistics that were gathered.
 #[derive(Default)]
 pub struct Norms {
     own: Option<TensorList>,
     gathered: TensorList,
-    // After how many updates of the average they were gathered.
+    // The number of updates of the average when they were gathered.
     updates: u64,
 }
 
-/// The buffers whose names end so, as handles to the model's own.
+/// The buffers whose names have this ending, as handles to the model's own.
 fn ending(t: &Trainer, ends: &[&str]) -> Result<TensorList> {
     let mut list = TensorList::default();
     for (name, buffer) in t.buffer_names()?.iter().zip(t.buffers().iter()) {
@@ -29,8 +29,8 @@ fn fill(tensors: &TensorList, value: f64) -> Result<()> {
     tensors.iter().try_for_each(|one| one.fill_(value))
 }
 
-/// The part of a batch's statistics that one forward pass puts into each running one: found by a pass from far away, so
-/// that any kind of model will do.
+/// The momentum of each running statistic: the share of a batch's statistics that one forward pass adds. Measured by a
+/// pass that starts from distant values, so that it works for any kind of model.
 fn momenta(t: &mut Trainer, running: &TensorList, input: &Tensor) -> Result<Vec<f64>> {
     fill(running, FAR)?;
     t.forward_in(input, true)?;
@@ -39,7 +39,7 @@ fn momenta(t: &mut Trainer, running: &TensorList, input: &Tensor) -> Result<Vec<
 }
 
 /// Gives each batch of the training data, or of its first batches, the same weight in the running statistics, as
-/// `torch.optim.swa_utils.update_bn` does. Says how many batches that were.
+/// `torch.optim.swa_utils.update_bn` does. Returns the number of batches.
 fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
     let running = ending(t, &["running_mean", "running_var"])?;
     let counters = ending(t, &["num_batches_tracked"])?;
@@ -71,8 +71,8 @@ fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
 }
 
 impl Norms {
-    /// Puts statistics of the weights that are in the model now into it; they are gathered where the average has moved
-    /// since they last were. At most `most` batches are used, 0 for all.
+    /// Swaps in statistics for the weights that are in the model now; they are recomputed if the average has changed
+    /// since. At most `most` batches are used, 0 for all.
     pub fn swap_in(&mut self, t: &mut Trainer, updates: u64, most: u64) -> Result<()> {
         if self.own.is_some() || ending(t, &["running_mean"])?.is_empty() {
             return Ok(());
@@ -87,7 +87,7 @@ impl Norms {
         Ok(())
     }
 
-    /// Puts the model's own statistics back, if others are in their place.
+    /// Swaps the model's own statistics back in, if others are in place.
     pub fn swap_out(&mut self, t: &Trainer) -> Result<()> {
         self.own.take().map_or(Ok(()), |own| t.buffers().copy_(&own))
     }

@@ -1,6 +1,6 @@
-//! When averaging begins, and the learning rate on the way.
+//! When averaging begins, and the learning rate from then on.
 
-/// The epoch in which averaging begins: a part of all epochs, or an epoch where `start` is 1 or more.
+/// The epoch in which averaging begins: a fraction of all epochs, or an epoch if `start` is 1 or more.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -8,7 +8,7 @@
 //! events = ["validated", "failed", "ended"]
 //! ```
 //!
-//! A thread of its own posts from a bounded queue, with a time limit and retries: a step never waits for the network.
+//! A thread posts from a bounded queue, with a time limit and retries: a step never waits for the network.
 //! It supports plain `http` only; for `https`, post to a proxy on this machine. [`url`] and [`post`] are the protocol, [`sender`]
 //! the queue, [`hook`] the events.
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub enum Answer {
     /// It was accepted.
     Taken,
-    /// It was refused for good: trying again would not help.
+    /// It was rejected permanently: a retry would not help.
     Refused(u16),
     /// It may work later.
     Busy(u16),
@@ -19,7 +19,7 @@ pub enum Answer {
 /// Posts a JSON text.
 ///
 /// # Errors
-/// There was no answer in time, or not in HTTP.
+/// There was no response in time, or none in HTTP.
 pub fn post(url: &Url, body: &str, timeout: Duration) -> io::Result<Answer> {
     let mut stream = connect(url, timeout)?;
     stream.set_read_timeout(Some(timeout))?;
@@ -32,7 +32,7 @@ pub fn post(url: &Url, body: &str, timeout: Duration) -> io::Result<Answer> {
         url.authority(),
         body.len()
     )?;
-    // The status line is all that counts.
+    // Only the status line matters.
     let mut head = [0; 64];
     let mut filled = 0;
     while filled < 12 {

@@ -8,20 +8,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How posts are made.
+/// Limits of posts and of the queue.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The longest that one post may take.
+    /// Time limit of one post.
     pub timeout: Duration,
-    /// Posts after the first one that failed.
+    /// Maximum number of retries.
     pub retries: u32,
     /// The wait before the first retry; it doubles each time.
     pub backoff: Duration,
-    /// Texts that wait at most; more are dropped and counted.
+    /// Maximum number of queued texts; further ones are dropped and counted.
     pub room: usize,
 }
 
-/// Posts texts one after the other, on a thread of its own.
+/// Posts texts one after the other, on its own thread.
 pub struct Sender {
     queue: Option<SyncSender<String>>,
     done: Receiver<()>,
@@ -33,7 +33,7 @@ impl Sender {
     /// Starts the thread.
     ///
     /// # Errors
-    /// No thread could be made.
+    /// No thread could be started.
     pub fn start(url: Url, policy: Policy) -> io::Result<Self> {
         let (queue, texts) = sync_channel::<String>(policy.room);
         let (finished, done) = sync_channel(1);

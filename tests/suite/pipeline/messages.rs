@@ -84,12 +84,12 @@ fn what_cannot_be_divided_is_an_error_at_its_line_before_anything_runs() {
 fn batch_norms_in_a_pipeline_are_told_about_once_with_the_rows_that_they_see() {
     let bench = bench(&cases()[2], "");
     let told =
-        "`bn1.running_mean`: batch normalisation uses the statistics of each micro-batch of 8 rows";
+        "`bn1.running_mean`: batch normalization uses the statistics of each micro-batch of 8 rows";
     for split in ["params", "time"] {
         let set = schedule("OneFOneB", 2, &[&format!("schedule.split={split}")]);
         let ran = launched(&bench, 2, split, &set);
         ran.expect(0).says(&[told]);
-        assert_eq!(ran.stderr.matches("batch normalisation").count(), 1, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches("batch normalization").count(), 1, "{}", ran.stderr);
     }
     let set = schedule("OneFOneB", 2, &[]);
     for command in ["check", "plan"] {

@@ -1,4 +1,4 @@
-//! `THIRD-PARTY.md` of a release: third-party code and its licences.
+//! `THIRD-PARTY.md` of a release: third-party code and its licenses.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,7 +12,7 @@ use crate::{
 
 const ABOUT_LIBRARIES: &str = include_str!("THIRD-PARTY.md");
 
-/// Writes the note and copies the licence texts that came with libtorch's wheels.
+/// Writes the note and copies the license texts that came with libtorch's wheels.
 pub(crate) fn write(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), TaskError> {
     let mut command = process::cargo();
     command.current_dir(workspace.root()).args(["tree", "--package=hookrack", "--edges=normal"]);
@@ -25,7 +25,7 @@ pub(crate) fn write(workspace: &Workspace, built: &Built, folder: &Path) -> Resu
         files::copy_tree(&texts, &folder.join("licenses"))?;
     } else {
         report::warning(&format!(
-            "{} has no licenses/, so the licence texts of libtorch are not packed; do not publish this archive. \
+            "{} has no licenses/, so the license texts of libtorch are not packed; do not publish this archive. \
              Unset LIBTORCH, remove that folder and run `cargo xtask setup` to get one that has them",
             built.libtorch.display()
         ));
@@ -41,12 +41,12 @@ fn table(tree: &str) -> String {
         .map(|line| line.trim_end_matches(" (*)"))
         .filter_map(|line| {
             let mut fields = line.split('|');
-            let (package, licence, source) = (fields.next()?, fields.next()?, fields.next()?);
+            let (package, license, source) = (fields.next()?, fields.next()?, fields.next()?);
             let package = package.trim_end_matches(" (proc-macro)");
-            (!package.contains(" (")).then(|| format!("| {package} | {licence} | {source} |\n"))
+            (!package.contains(" (")).then(|| format!("| {package} | {license} | {source} |\n"))
         })
         .collect();
-    let head = "| package | licence | source |\n|---|---|---|\n";
+    let head = "| package | license | source |\n|---|---|---|\n";
     head.to_owned() + &rows.into_iter().collect::<String>()
 }
 
@@ -60,7 +60,7 @@ mod tests {
                     a v1.0.0 (proc-macro)|ISC|https://a\nb v2.0.0|MIT|https://b (*)\n";
         assert_eq!(
             table(tree),
-            "| package | licence | source |\n|---|---|---|\n| a v1.0.0 | ISC | https://a |\n| b v2.0.0 | MIT | https://b |\n"
+            "| package | license | source |\n|---|---|---|\n| a v1.0.0 | ISC | https://a |\n| b v2.0.0 | MIT | https://b |\n"
         );
     }
 }

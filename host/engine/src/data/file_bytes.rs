@@ -1,4 +1,4 @@
-//! The bytes of a data file: mapped into memory, or unpacked where it is gzipped; errors name the file and the byte.
+//! The bytes of a data file: mapped into memory, or unpacked if it is gzipped; errors name the file and the byte.
 
 use std::fs::File;
 use std::io::{self, Read};

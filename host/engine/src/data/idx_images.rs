@@ -121,7 +121,7 @@ impl Dataset for IdxImages {
 
     fn spec(&self) -> DataSpec {
         let sides = self.images.sides[1..].iter().map(|side| size(*side));
-        // Grey images have one channel.
+        // Gray images have one channel.
         let channel = (self.images.sides.len() == 3).then_some(1);
         let input = channel.into_iter().chain(sides).collect();
         DataSpec { input, target: Target::Classes(self.classes) }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn coloured_images_have_their_channels() {
+    fn colored_images_have_their_channels() {
         let data = open(&idx(&[2, 3, 4, 4]), &idx(&[2]), Some(7)).unwrap();
         assert_eq!(data.spec(), DataSpec { input: vec![3, 4, 4], target: Target::Classes(7) });
     }

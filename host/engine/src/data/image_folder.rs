@@ -54,8 +54,8 @@ impl Component<(), dyn Dataset> for ImageFolderSettings {
             let found = pictures(&self.dir.join(name))?;
             files.extend(found.into_iter().map(|path| (path, size(class))));
         }
-        let is_grey = self.channels == 1;
-        Ok(Box::new(ImageFolder { files, classes, height, width, is_grey }))
+        let is_gray = self.channels == 1;
+        Ok(Box::new(ImageFolder { files, classes, height, width, is_gray }))
     }
 }
 
@@ -66,7 +66,7 @@ pub struct ImageFolder {
     classes: Vec<String>,
     height: u32,
     width: u32,
-    is_grey: bool,
+    is_gray: bool,
 }
 
 /// The entries of a folder, sorted: the order must not depend on the file system.
@@ -128,7 +128,7 @@ impl Dataset for ImageFolder {
     }
 
     fn spec(&self) -> DataSpec {
-        let channels = if self.is_grey { 1 } else { 3 };
+        let channels = if self.is_gray { 1 } else { 3 };
         let input = vec![channels, i64::from(self.height), i64::from(self.width)];
         DataSpec { input, target: Target::Classes(size(self.classes.len())) }
     }
@@ -141,14 +141,14 @@ impl Dataset for ImageFolder {
         let (path, class) = &self.files[index];
         let picture = decode(path)?;
         let (width, height) = (self.width, self.height);
-        if self.is_grey {
+        if self.is_gray {
             sample.bytes(&resize(&picture.into_luma8(), width, height, FilterType::Triangle));
         } else {
             let picture = resize(&picture.into_rgb8(), width, height, FilterType::Triangle);
-            // Pixel by pixel in the file, colour by colour in a batch.
+            // Pixel by pixel in the file, color by color in a batch.
             let mut bytes = Vec::with_capacity(picture.len());
-            for colour in 0..3 {
-                bytes.extend(picture.iter().skip(colour).step_by(3));
+            for color in 0..3 {
+                bytes.extend(picture.iter().skip(color).step_by(3));
             }
             sample.bytes(&bytes);
         }
@@ -171,9 +171,9 @@ mod tests {
         Choice::new("ImageFolder", &settings).build(DATASETS, &()).map_err(|e| e.to_string())
     }
 
-    fn save(dir: &Path, name: &str, colour: [u8; 3], (width, height): (u32, u32)) {
+    fn save(dir: &Path, name: &str, color: [u8; 3], (width, height): (u32, u32)) {
         fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
-        image::RgbImage::from_pixel(width, height, image::Rgb(colour))
+        image::RgbImage::from_pixel(width, height, image::Rgb(color))
             .save(dir.join(name))
             .unwrap();
     }
@@ -192,8 +192,8 @@ mod tests {
         let at = |place: &[i64]| batch.input.double_value(place);
         assert!((at(&[1, 0, 1, 3]) - 1.0).abs() < 1e-6 && (at(&[1, 1, 0, 0]) - 0.2).abs() < 1e-6);
         assert!((at(&[2, 2, 1, 1]) - 0.5).abs() < 0.02, "JPEG is not exact");
-        let grey = open(dir.path(), 1).unwrap();
-        assert_eq!(grey.batch(&[1]).unwrap().input.size(), [1, 1, 2, 4]);
+        let gray = open(dir.path(), 1).unwrap();
+        assert_eq!(gray.batch(&[1]).unwrap().input.size(), [1, 1, 2, 4]);
     }
 
     #[test]

@@ -84,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_stay_together() {
+    fn neighbors_do_not_stay_together() {
         let order = order(60_000, 1);
         let close = order.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) <= 1000).count();
-        // In a random order 3.3 % of neighbours are that close: 1,983 of them, with a deviation of 44.
+        // In a random order 3.3 % of neighbors are that close: 1,983 of them, with a deviation of 44.
         assert!((1750..2220).contains(&close), "{close}");
         let fixed = order.iter().enumerate().filter(|(place, sample)| place == *sample).count();
         assert!(fixed < 8, "{fixed} samples stayed in place, 1 is expected");

@@ -1,4 +1,4 @@
-//! `Text`: a text file as rows of tokens, each labelled with the next token.
+//! `Text`: a text file as rows of tokens, each labeled with the next token.
 
 use std::path::{Path, PathBuf};
 

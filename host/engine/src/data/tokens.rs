@@ -1,4 +1,4 @@
-//! `Tokens`: token ids saved by NumPy as rows of tokens, each labelled with the next token.
+//! `Tokens`: token ids saved by NumPy as rows of tokens, each labeled with the next token.
 
 use std::path::PathBuf;
 

@@ -108,7 +108,7 @@ fn every_schedule_is_its_golden_curve() {
     }
 }
 
-/// Half the values, then a new schedule with the memory of the first.
+/// Half the values, then a new schedule with the state of the first.
 #[test]
 fn a_schedule_that_follows_a_metric_resumes_where_it_was() {
     for golden in golden().into_iter().filter(|golden| golden.told.is_some()) {
@@ -116,7 +116,7 @@ fn a_schedule_that_follows_a_metric_resumes_where_it_was() {
         let (mut first, mut second) = (golden.build(false, 1), golden.build(false, 1));
         let half = told.len() / 2;
         told[..half].iter().for_each(|value| first.observe(*value, 0));
-        second.recall(&first.memory());
+        second.load_state(&first.state());
         for (value, wanted) in told[half..].iter().zip(&golden.rates[half..]) {
             second.observe(*value, 0);
             let found = second.lr(golden.base, 0);

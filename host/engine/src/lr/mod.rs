@@ -5,10 +5,10 @@ mod constant;
 mod cosine;
 mod curve;
 mod cyclic;
+mod inner_schedule;
 mod linear;
 mod linear_non_zero;
 mod one_cycle;
-mod part;
 mod plateau;
 mod polynomial;
 mod pythia;
@@ -66,12 +66,12 @@ pub trait LrSchedule: Send {
     fn observe(&mut self, _value: f64, _step: u64) {}
 
     /// Its state.
-    fn memory(&self) -> Value {
+    fn state(&self) -> Value {
         Value::empty()
     }
 
-    /// Restores what [`memory`](Self::memory) returned; missing keys keep their values.
-    fn recall(&mut self, _memory: &Value) {}
+    /// Restores what [`state`](Self::state) returned; missing keys keep their values.
+    fn load_state(&mut self, _state: &Value) {}
 }
 
 impl Built for dyn LrSchedule {

@@ -143,7 +143,7 @@ impl LrSchedule for Plateau {
         }
     }
 
-    fn memory(&self) -> Value {
+    fn state(&self) -> Value {
         let whole = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let numbers =
             [("bad", self.bad), ("cooling", self.cooling), ("reductions", self.reductions)];
@@ -152,12 +152,12 @@ impl LrSchedule for Plateau {
         Value::Table(numbers.into_iter().chain(best).collect())
     }
 
-    fn recall(&mut self, memory: &Value) {
-        let whole = |key: &str| match memory.field(key) {
+    fn load_state(&mut self, state: &Value) {
+        let whole = |key: &str| match state.field(key) {
             Some(Value::Int(number)) => u64::try_from(*number).ok(),
             _ => None,
         };
-        self.best = memory.field("best").and_then(Value::as_f64);
+        self.best = state.field("best").and_then(Value::as_f64);
         self.bad = whole("bad").unwrap_or(self.bad);
         self.cooling = whole("cooling").unwrap_or(self.cooling);
         self.reductions = whole("reductions").unwrap_or(self.reductions);

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
 
-use super::part;
+use super::inner_schedule;
 use super::shape::reached;
 use super::span;
 use super::{Horizon, LrSchedule};
@@ -38,7 +38,7 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
         let ends = milestones.iter().copied().chain([total]);
         let parts = schedules.into_iter().zip(begins.iter().zip(ends)).enumerate();
         let parts = parts.map(|(index, (schedule, (&begin, end)))| {
-            part::build(schedule, by_epoch, end.saturating_sub(begin))
+            inner_schedule::build(schedule, by_epoch, end.saturating_sub(begin))
                 .map_err(|why| Self::refuse_key(format!("schedules.{index}"), why))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -86,14 +86,14 @@ impl LrSchedule for Segment {
         self.parts[index].observe(value, own);
     }
 
-    fn memory(&self) -> Value {
-        Value::List(self.parts.iter().map(|part| part.memory()).collect())
+    fn state(&self) -> Value {
+        Value::List(self.parts.iter().map(|part| part.state()).collect())
     }
 
-    fn recall(&mut self, memory: &Value) {
-        let Value::List(memories) = memory else { return };
-        for (part, memory) in self.parts.iter_mut().zip(memories) {
-            part.recall(memory);
+    fn load_state(&mut self, state: &Value) {
+        let Value::List(states) = state else { return };
+        for (part, state) in self.parts.iter_mut().zip(states) {
+            part.load_state(state);
         }
     }
 }
@@ -102,7 +102,7 @@ impl LrSchedule for Segment {
 fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
     if schedules != milestones.len() + 1 {
         return Err(format!(
-            "{schedules} schedules and {} milestones: there must be one milestone less than schedules",
+            "{schedules} schedules and {} milestones: there must be one milestone fewer than schedules",
             milestones.len()
         ));
     }

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
 
-use super::part;
+use super::inner_schedule;
 use super::span;
 use super::warmup_rules::{Divisor, Method, OverlappingWarmup, risen};
 use super::{Horizon, LrSchedule};
@@ -50,7 +50,7 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
         let steps = self.steps(total).map_err(Self::refuse)?;
         let own = if shift { total.saturating_sub(steps) } else { total };
         let divisor = self.warmup_divisor.unwrap_or(Divisor::Next).of(steps);
-        let inner = part::build(self.schedule, by_epoch, own)
+        let inner = inner_schedule::build(self.schedule, by_epoch, own)
             .map_err(|why| Self::refuse_key("schedule", why))?;
         let rise = (!shift || warmup_factor.is_some()).then(|| OverlappingWarmup {
             factor: warmup_factor.unwrap_or(0.0),
@@ -124,11 +124,11 @@ impl LrSchedule for Warmed {
         }
     }
 
-    fn memory(&self) -> Value {
-        self.inner.memory()
+    fn state(&self) -> Value {
+        self.inner.state()
     }
 
-    fn recall(&mut self, memory: &Value) {
-        self.inner.recall(memory);
+    fn load_state(&mut self, state: &Value) {
+        self.inner.load_state(state);
     }
 }

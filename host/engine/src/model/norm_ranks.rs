@@ -23,7 +23,7 @@ impl NormRanks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// A batch, normalised over all ranks; `None` for a process alone.
+    /// A batch, normalized over all ranks; `None` for a process alone.
     pub(super) fn normalized(
         &self,
         input: &Tensor,

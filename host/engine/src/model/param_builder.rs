@@ -219,7 +219,7 @@ impl ParamBuilder {
         Ok(tensor)
     }
 
-    /// The ranks whose rows the batch norms of this model normalise by: the same for all of them.
+    /// The ranks whose rows the batch norms of this model normalize by: the same for all of them.
     pub fn norm_ranks(&mut self) -> NormRanks {
         self.norm_ranks.get_or_insert_default().clone()
     }

@@ -20,15 +20,15 @@ pub(super) struct Crash {
 
 /// What to do after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum Decision {
     /// Restart.
-    Again,
+    Restart,
     /// Stop.
     GiveUp,
 }
 
 /// The crashes of a run so far.
-pub(super) struct History {
+pub(super) struct CrashHistory {
     most: u32,
     crashes: Vec<Crash>,
     left_out: Vec<String>,
@@ -44,7 +44,7 @@ impl Crash {
     }
 }
 
-impl History {
+impl CrashHistory {
     pub(super) fn new(most: u32) -> Self {
         Self { most, crashes: Vec::new(), left_out: Vec::new() }
     }
@@ -68,7 +68,7 @@ impl History {
         &mut self,
         crash: &Crash,
         is_optional: impl FnOnce(&str) -> bool,
-    ) -> (Next, String) {
+    ) -> (Decision, String) {
         let before = self.crashes.last().cloned();
         self.crashes.push(crash.clone());
         let Crash { message, hook, saved, .. } = crash;
@@ -77,7 +77,7 @@ impl History {
         let (number, most) = (self.crashes.len(), self.most);
         if number > most as usize {
             let why = format!("{message}\nthe run has crashed {number} times: not restarted");
-            return (Next::GiveUp, why);
+            return (Decision::GiveUp, why);
         }
         let from = match saved {
             0 => "from the start".to_owned(),
@@ -90,7 +90,7 @@ impl History {
             let why = format!(
                 "{message}\n`{hook}` has crashed {TOO_OFTEN} times: restarting {from} without it ({number} of {most})"
             );
-            return (Next::Again, why);
+            return (Decision::Restart, why);
         }
         let has_progress =
             before.is_none_or(|before| before.saved < *saved || before.iter < crash.iter);
@@ -101,9 +101,9 @@ impl History {
                 )
             });
             let why = format!("{message}\nno progress since the last crash: not restarted{hook}");
-            return (Next::GiveUp, why);
+            return (Decision::GiveUp, why);
         }
-        (Next::Again, format!("{message}\nrestarting {from} ({number} of {most})"))
+        (Decision::Restart, format!("{message}\nrestarting {from} ({number} of {most})"))
     }
 
     /// For `run.json`.
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn a_hook_that_crashed_twice_is_left_out_if_the_run_can_continue_without_it() {
-        let mut history = History::new(5);
-        assert_eq!(history.after(&crash("foo", 500, 400), |_| true).0, Next::Again);
+        let mut history = CrashHistory::new(5);
+        assert_eq!(history.after(&crash("foo", 500, 400), |_| true).0, Decision::Restart);
         assert_eq!(history.left_out().count(), 0);
         let (next, said) = history.after(&crash("foo", 500, 400), |hook| hook == "foo");
-        assert_eq!(next, Next::Again);
+        assert_eq!(next, Decision::Restart);
         assert_eq!(history.left_out().collect::<Vec<_>>(), ["foo"]);
         assert!(
             said.contains("from the checkpoint of iteration 400 without it (2 of 5)"),
@@ -145,20 +145,20 @@ mod tests {
 
     #[test]
     fn a_run_that_keeps_crashing_is_restarted_only_if_it_makes_progress() {
-        let mut history = History::new(9);
-        assert_eq!(history.after(&crash("foo", 500, 400), |_| false).0, Next::Again);
-        assert_eq!(history.after(&crash("foo", 900, 800), |_| false).0, Next::Again);
-        assert_eq!(history.after(&crash("foo", 950, 800), |_| false).0, Next::Again);
+        let mut history = CrashHistory::new(9);
+        assert_eq!(history.after(&crash("foo", 500, 400), |_| false).0, Decision::Restart);
+        assert_eq!(history.after(&crash("foo", 900, 800), |_| false).0, Decision::Restart);
+        assert_eq!(history.after(&crash("foo", 950, 800), |_| false).0, Decision::Restart);
         let (next, said) = history.after(&crash("foo", 950, 800), |_| false);
-        assert_eq!(next, Next::GiveUp);
+        assert_eq!(next, Decision::GiveUp);
         assert!(said.contains("no progress") && said.contains("set its on_error"), "{said}");
     }
 
     #[test]
     fn there_are_no_more_restarts_than_allowed() {
-        let mut history = History::new(1);
-        assert_eq!(history.after(&crash("foo", 500, 400), |_| true).0, Next::Again);
-        assert_eq!(history.after(&crash("bar", 900, 800), |_| true).0, Next::GiveUp);
+        let mut history = CrashHistory::new(1);
+        assert_eq!(history.after(&crash("foo", 500, 400), |_| true).0, Decision::Restart);
+        assert_eq!(history.after(&crash("bar", 900, 800), |_| true).0, Decision::GiveUp);
         assert_eq!(history.to_json()["restarts"], 1);
     }
 }

@@ -16,7 +16,7 @@ use crate::report;
 use crate::run::{atomic, checkpoint};
 use crate::stdio;
 use death::{Death, has_succeeded};
-use decide::{Crash, History, Next};
+use decide::{Crash, CrashHistory, Decision};
 use run_note::{RunNote, VARIABLE};
 use serde_json::{Value as Json, json};
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| Failure::supervisor(&error);
     let note_file = tempfile::NamedTempFile::new().map_err(failed)?;
     let (program, args) = (std::env::current_exe().map_err(failed)?, own_args(std::env::args_os()));
-    let mut history = History::new(restarts);
+    let mut history = CrashHistory::new(restarts);
     loop {
         let note = RunNote::read(note_file.path());
         let leave_out = history.left_out().flat_map(|hook| ["--leave-out".into(), hook.into()]);
@@ -80,7 +80,7 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
 }
 
 /// The exit code after a failure, or `Err` for a restart.
-fn after(death: &Death, note: Option<&RunNote>, history: &mut History) -> Result<u8, ()> {
+fn after(death: &Death, note: Option<&RunNote>, history: &mut CrashHistory) -> Result<u8, ()> {
     let report = note.and_then(|note| report_of(&note.run));
     // An error, not a crash: the child has reported it, and would fail in the same way again.
     if report.is_none() && death.is_clean(note.map(|note| note.run.as_path())) {
@@ -96,12 +96,12 @@ fn after(death: &Death, note: Option<&RunNote>, history: &mut History) -> Result
     let (next, message) = history.after(&crash, |hook| note.is_optional(hook));
     stdio::complain(format_args!("{message}"));
     match next {
-        Next::Again => {
+        Decision::Restart => {
             // If the next start fails before it has a report of its own, this one does not explain that.
             crash::set_aside(&note.run.join(crash::FILE));
             Err(())
         }
-        Next::GiveUp => Ok(death.code),
+        Decision::GiveUp => Ok(death.code),
     }
 }
 
@@ -148,7 +148,7 @@ fn note_crash(run: &Path, crash: &Crash) {
 }
 
 /// Records all crashes of a run in `run.json` and in the report.
-fn record(run: &Path, history: &History) {
+fn record(run: &Path, history: &CrashHistory) {
     if history.restarts() == 0 && history.crashes().is_empty() {
         return;
     }

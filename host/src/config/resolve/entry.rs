@@ -145,7 +145,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Who provides a type: the library that is named, else the host, else the one library that has it.
+    /// The provider of a type: the library that is named, else the host, else the only library that has it.
     fn provider(
         &mut self,
         name: &str,

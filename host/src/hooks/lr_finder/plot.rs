@@ -14,7 +14,7 @@ pub(super) fn svg(curve: &Curve, suggestion: Option<f64>) -> String {
     let losses = range(points.iter().map(|point| point.smooth)).unwrap_or((0.0, 1.0));
     let line = |class, loss: fn(&Point) -> f64| Line {
         class,
-        colour: 0,
+        color: 0,
         points: points.iter().map(|point| (point.lr, loss(point))).collect(),
     };
     let chart = Chart {

@@ -3,9 +3,9 @@
 //! [`watch`] installs handlers of the fatal signals and of `exit()`. Everything that they need is prepared before: a handler allocates nothing, takes no
 //! lock and calls only what POSIX allows in one.
 
+mod exit_guard;
 mod fork;
 mod handler;
-mod leaving;
 mod loading;
 mod modules;
 mod report;
@@ -13,7 +13,7 @@ mod signals;
 mod stack;
 mod text;
 
-pub use leaving::skip_destructors;
+pub use exit_guard::skip_destructors;
 pub(super) use loading::Loading;
 pub use modules::Frame;
 pub use signals::SignalGuard;
@@ -73,7 +73,7 @@ fn begin_report() -> bool {
     !IS_REPORTING.swap(true, Ordering::SeqCst)
 }
 
-/// `None` while no run is in progress. What was set is never freed: a handler may be reading it.
+/// `None` while no run is in progress. It is never freed, because a handler may be reading it.
 static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
 
 fn prepared() -> Option<&'static Prepared> {
@@ -89,7 +89,7 @@ pub struct CrashWatch(());
 pub fn watch() -> CrashWatch {
     stack::prepare();
     handler::install();
-    leaving::install();
+    exit_guard::install();
     fork::install();
     let watch = CrashWatch(());
     watch.report();

@@ -20,7 +20,7 @@ pub(super) struct Module {
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub(super) module: Option<&'static Module>,
-    /// From where the module is mapped; the address itself where it is in none.
+    /// From where the module is mapped; the address itself if it is in none.
     pub(super) offset: usize,
 }
 

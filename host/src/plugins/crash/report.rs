@@ -3,7 +3,7 @@
 use super::Prepared;
 use super::loading;
 use super::modules::Frame;
-use super::text::Text;
+use super::text::FixedText;
 use crate::plugins::services::last_service;
 use crate::position;
 use std::ffi::c_int;
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 const BUILT_IN: &str = "built in";
 
 /// The text of a report.
-pub(super) type ReportText = Text<16384>;
+pub(super) type ReportText = FixedText<16384>;
 
 /// What happened, as far as a handler knows it.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ fn culprit(crash: &CrashInfo) -> Option<&'static str> {
 }
 
 /// `SIGSEGV in libfoo.so, FooHook at after_train_iter, iteration 812`, or `SIGSEGV in libfoo.so, while it was loaded`.
-pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo) {
+pub(super) fn line(out: &mut FixedText<1024>, crash: &CrashInfo) {
     let position = position::current();
     let _ = out.write_str(crash.what);
     let culprit = culprit(crash);
@@ -74,7 +74,7 @@ pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo) {
 
 /// All that is known.
 pub(super) fn json(out: &mut ReportText, crash: &CrashInfo) {
-    let mut message = Text::<1024>::new();
+    let mut message = FixedText::<1024>::new();
     line(&mut message, crash);
     let position = position::current();
     let _ = out.write_str("{\n  \"message\": ");
@@ -141,7 +141,7 @@ pub(super) unsafe fn write(prepared: &Prepared, crash: &CrashInfo) {
 
 /// Tells it on standard error.
 pub(super) fn say(prepared: &Prepared, crash: &CrashInfo) {
-    let mut text = Text::<1024>::new();
+    let mut text = FixedText::<1024>::new();
     let _ = text.write_str("\nerror: ");
     line(&mut text, crash);
     write_all(libc::STDERR_FILENO, text.as_bytes());
@@ -176,7 +176,7 @@ mod tests {
             on_training_thread: true,
             frames,
         };
-        let mut text = Text::new();
+        let mut text = FixedText::new();
         json(&mut text, &crash);
         let read: serde_json::Value = serde_json::from_slice(text.as_bytes()).unwrap();
         assert_eq!((&read["what"], &read["address"]), (&"SIGSEGV".into(), &"0x0".into()));

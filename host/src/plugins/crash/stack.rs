@@ -20,7 +20,7 @@ const PENDING: usize = usize::MAX;
 /// How long the thread has to answer: it does as soon as it runs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Readies everything that a later call from a handler would allocate or load; the calling thread is the training thread.
+/// Prepares everything that a later call from a handler would otherwise allocate or load; the calling thread is the training thread.
 pub(super) fn prepare() {
     // The first call loads the unwinder.
     let _ = addresses(&mut [ptr::null_mut(); 4]);

@@ -1,14 +1,14 @@
-//! Text formatting without allocation.
+//! FixedText formatting without allocation.
 
 use std::fmt::{self, Write};
 
 /// A text of at most `N` bytes; what goes beyond is cut off.
-pub(super) struct Text<const N: usize> {
+pub(super) struct FixedText<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> FixedText<N> {
     pub(super) const fn new() -> Self {
         Self { bytes: [0; N], len: 0 }
     }
@@ -51,7 +51,7 @@ impl<const N: usize> Text<N> {
 }
 
 /// Numbers and texts are formatted in place; `core::fmt` does not allocate for them.
-impl<const N: usize> Write for Text<N> {
+impl<const N: usize> Write for FixedText<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text.as_bytes());
         Ok(())
@@ -64,10 +64,10 @@ mod tests {
 
     #[test]
     fn text_is_escaped_for_json_and_cut_at_its_end() {
-        let mut text = Text::<40>::new();
+        let mut text = FixedText::<40>::new();
         text.push_json("a \"b\"\\\n\u{e9}");
         assert_eq!(text.as_bytes(), "\"a \\\"b\\\"\\\\\\u000a\u{e9}\"".as_bytes());
-        let mut text = Text::<40>::new();
+        let mut text = FixedText::<40>::new();
         let _ = write!(text, "{:#x} {}", 255, "x".repeat(100));
         assert_eq!(text.as_bytes().len(), 40);
         assert!(text.as_bytes().starts_with(b"0xff xxx"));

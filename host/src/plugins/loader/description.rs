@@ -2,7 +2,7 @@
 
 use super::error::Refusal;
 use super::image::Image;
-use super::manifest::{HookManifest, ManifestError, MetricManifest, Subject};
+use super::manifest::{HookManifest, ManifestError, ManifestOwner, MetricManifest};
 use super::table::Table;
 use super::text::{lent, one_line};
 use hookrack_plugin_api::abi::{ABI_MINOR, HookBase, HrHeader, HrPlugin, HrStr, MetricBase};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a library says about itself, in its own words: what a probe reports and the index keeps.
+/// A library's own description: what a probe reports and the index stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryInfo {
     /// Its name.
@@ -111,8 +111,8 @@ fn type_info<T: Table>(
     let name = type_name(T::KIND, name)?.to_owned();
     // SAFETY: the function takes nothing, may be called on any thread, and lends its text for the process.
     let Some(text) = (unsafe { lent(manifest()) }) else {
-        let subject = format!("{} `{name}`", T::KIND);
-        return Err(ManifestError::NotText { subject });
+        let owner = format!("{} `{name}`", T::KIND);
+        return Err(ManifestError::NotText { owner });
     };
     Ok(TypeInfo { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
 }
@@ -127,8 +127,8 @@ impl TypeInfo {
     }
 
     /// Whose manifest it is. One that is newer than the host may use words that the host does not know.
-    fn subject(&self, kind: &'static str) -> Subject<'_> {
-        Subject { kind, name: &self.name, newer: self.abi_minor > ABI_MINOR }
+    fn owner(&self, kind: &'static str) -> ManifestOwner<'_> {
+        ManifestOwner { kind, name: &self.name, newer: self.abi_minor > ABI_MINOR }
     }
 }
 
@@ -137,7 +137,7 @@ macro_rules! manifest_of_info {
         impl $manifest {
             pub(super) fn of_info(info: &TypeInfo) -> Result<Self, ManifestError> {
                 let kind = <$table as Table>::KIND;
-                let manifest = Self::parse(&info.manifest, &info.subject(kind))?;
+                let manifest = Self::parse(&info.manifest, &info.owner(kind))?;
                 manifest.names().try_for_each(|name| check_name(kind, name))?;
                 Ok(manifest)
             }
@@ -163,7 +163,7 @@ fn type_name(kind: &str, name: HrStr) -> Result<&'static str, ManifestError> {
     // SAFETY: the name of a table is lent for the process.
     match unsafe { lent(name) } {
         Some(name) if !name.is_empty() && !name.contains(char::is_control) => Ok(name),
-        _ => Err(ManifestError::Unnamed { subject: format!("one of its {kind}s") }),
+        _ => Err(ManifestError::Unnamed { owner: format!("one of its {kind}s") }),
     }
 }
 
@@ -172,7 +172,7 @@ fn check_name(kind: &str, name: &str) -> Result<(), ManifestError> {
     if is_name(name) && !is_number(name) {
         return Ok(());
     }
-    Err(ManifestError::BadName { subject: format!("one of its {kind}s"), name: one_line(name) })
+    Err(ManifestError::BadName { owner: format!("one of its {kind}s"), name: one_line(name) })
 }
 
 fn check_distinct<'a>(
@@ -182,8 +182,8 @@ fn check_distinct<'a>(
     let mut seen = std::collections::BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
-            let subject = Subject { kind, name, newer: false }.to_string();
-            return Err(ManifestError::Twice { subject });
+            let owner = ManifestOwner { kind, name, newer: false }.to_string();
+            return Err(ManifestError::Twice { owner });
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub(super) fn open(
         .map_err(|cause| OpenError::NoCopy { reason: cause.to_string() })?;
     prepare(copy.as_fd());
     let path = format!("/proc/self/fd/{}", copy.as_raw_fd());
-    // SAFETY: this runs the library's initialisers. Whoever lists a library trusts its code; that its file is
+    // SAFETY: this runs the library's initializers. Whoever lists a library trusts its code; that its file is
     // whole was checked.
     let opened = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
     let library = opened.map_err(|error| explain(&error, &path, image))?;
@@ -62,7 +62,7 @@ pub(super) fn open(
 }
 
 impl Opened {
-    /// The address of a symbol as a `T`; `None` where the library has no such symbol.
+    /// The address of a symbol as a `T`; `None` if the library has no such symbol.
     ///
     /// # Safety
     /// `T` must be a pointer that is never null (`NonNull`, a reference, a function) and right for what the symbol

@@ -6,7 +6,7 @@ use super::elf::ElfError;
 use super::image::Image;
 use super::locate::{LocateError, ReadError};
 use super::manifest::ManifestError;
-use super::place::PlaceError;
+use super::permissions::PermissionError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
 use super::text::visible;
@@ -34,7 +34,7 @@ pub struct LoadError {
 pub enum Refusal {
     Locate(#[from] LocateError),
     Read(#[from] ReadError),
-    Place(#[from] PlaceError),
+    Permissions(#[from] PermissionError),
     Elf(#[from] ElfError),
     Dlopen(#[from] OpenError),
     Root(#[from] RootError),
@@ -55,7 +55,7 @@ pub enum Refusal {
         "in quarantine: {0}; build it again, or run `hookrack plugins --retry` once the cause is gone"
     )]
     Quarantined(String),
-    /// It said something else about itself in the probe than it does in the host.
+    /// Its manifests in the host differ from those in the probe.
     #[error(
         "its manifests differ from those that the probe saw: they must not depend on where the library runs \
          (`hookrack plugins --retry` probes it again)"
@@ -66,7 +66,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether a policy keeps the library out.
+    /// Whether a policy rejects the library.
     pub fn is_untrusted(&self) -> bool {
         matches!(self, Self::Untrusted(_))
     }
@@ -76,7 +76,7 @@ impl Refusal {
         match self {
             Self::Locate(_) => "locate",
             Self::Read(_) => "read",
-            Self::Place(_) => "place",
+            Self::Permissions(_) => "permissions",
             Self::Elf(_) => "elf",
             Self::Dlopen(_) => "dlopen",
             Self::Root(_) => "root",
@@ -116,7 +116,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-// No `source`: the line says it all, and a printed chain would say it twice.
+// No `source`: the line already contains it, and a printed chain would repeat it.
 impl std::error::Error for LoadError {}
 
 /// The library and the host were built against incompatible versions.

@@ -2,8 +2,8 @@
 
 use super::elf;
 use super::error::Refusal;
-use super::place::Trusted;
-use super::{locate, place};
+use super::permissions::TrustedOwners;
+use super::{locate, permissions};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ impl Image {
     /// `file` is without links. One that was found in a folder must not have left the folders by a link.
     pub(super) fn read(file: PathBuf, folders: Option<&[PathBuf]>) -> Result<Self, Refusal> {
         if let Some(folders) = folders {
-            place::check_inside(&file, folders)?;
+            permissions::check_inside(&file, folders)?;
         }
         let (opened, meta) = locate::open(&file)?;
-        place::check(&file, &meta, &Trusted::here())?;
+        permissions::check(&file, &meta, &TrustedOwners::here())?;
         // Of a large file that is something else, only the beginning is read.
         let mut bytes = Vec::new();
         locate::read(&opened, elf::HEADER_SIZE as u64, &mut bytes)?;

@@ -32,7 +32,7 @@ pub enum LocateError {
     Unreachable { cause: io::Error },
 }
 
-/// Why a file gives no bytes.
+/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReadError {

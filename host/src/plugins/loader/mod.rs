@@ -1,16 +1,16 @@
 //! The loader: a file becomes a [`Library`] by passing one named step after another.
 //!
 //! ```text
-//! locate     the path, absolute and without links
-//! read       a readable, regular file; its bytes are read once, and all later steps use these
-//! place      nobody else could have put it there or can change it
-//! elf        a whole ELF shared library for this machine; a truncated one would end the process in dlopen
-//! dlopen     mapped from a sealed copy in memory, every symbol resolved; it stays for the life of the process
-//! root       its table, by the Rust symbol or by the C one
-//! header     the table is a hookrack table of this major version
-//! flags      its panics can be caught
-//! manifests  what each hook and metric says about itself
-//! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
+//! locate       the path, absolute and without links
+//! read         a readable, regular file; its bytes are read once, and all later steps use these
+//! permissions  only trusted users could have created it or can change it
+//! elf          a whole ELF shared library for this machine; a truncated one would end the process in dlopen
+//! dlopen       mapped from a sealed copy in memory, every symbol resolved; it stays for the life of the process
+//! root         its table, by the Rust symbol or by the C one
+//! header       the table is a hookrack table of this major version
+//! flags        its panics can be caught
+//! manifests    what each hook and metric says about itself
+//! catalogue    a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
 //! A step is a function with its own error type, and does not depend on the others. Up to `elf` nothing of the library
 //! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or `try_out`, in a probe.
@@ -25,7 +25,7 @@ mod library;
 mod locate;
 mod machine;
 mod manifest;
-mod place;
+mod permissions;
 mod root;
 mod sealed;
 mod table;
@@ -40,7 +40,7 @@ pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
 pub use locate::{LocateError, ReadError, folder, read_text};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
-pub use place::{Fault, PlaceError, check_place};
+pub use permissions::{AccessFault, PermissionError, check_permissions};
 pub use root::RootError;
 pub use table::{FlagsError, TableError, check_library_header};
 pub use text::visible;
@@ -58,7 +58,7 @@ static MAPPED: Mutex<BTreeMap<(PathBuf, String), Arc<Library>>> = Mutex::new(BTr
 
 /// Loads a library, or returns the one loaded from this path before, if it is still the same file.
 ///
-/// The library's initialisers run in here, and it is never unloaded.
+/// The library's initializers run in here, and it is never unloaded.
 ///
 /// # Errors
 /// The step that refused it, in one line.
@@ -73,7 +73,7 @@ pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
 pub fn image(path: &Path, folders: Option<&[PathBuf]>) -> Result<Image, LoadError> {
     let refused = |reason| LoadError::of_library(path, reason);
     let file = locate::locate(path).map_err(|error| refused(error.into()))?;
-    place::check_link(path).map_err(|error| refused(error.into()))?;
+    permissions::check_link(path).map_err(|error| refused(error.into()))?;
     Image::read(file, folders).map_err(refused)
 }
 

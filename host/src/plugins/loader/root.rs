@@ -12,7 +12,7 @@ use abi_stable::sabi_types::VersionNumber;
 use hookrack_plugin_api::abi::{ENTRY_SYMBOL, HrPlugin, PluginRootRef};
 use std::ptr::NonNull;
 
-/// Why a library has no table to show.
+/// Why the table of a library cannot be found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RootError {

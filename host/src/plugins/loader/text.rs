@@ -3,7 +3,7 @@
 use hookrack_plugin_api::abi::HrStr;
 use std::borrow::Cow;
 
-/// Longer than any honest name or manifest; a longer text is a length that was never set.
+/// Longer than any real name or manifest: a longer text means that the length was never set.
 const LONGEST: usize = 16 << 20;
 /// The longest foreign text in a message.
 const LONGEST_QUOTE: usize = 300;

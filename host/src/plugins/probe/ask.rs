@@ -18,14 +18,14 @@ struct Running {
 }
 
 impl Probe {
-    /// What becomes of a library in the probe.
+    /// Probes a library and returns the verdict.
     ///
     /// # Errors
-    /// There was no probe: that says nothing about the library.
+    /// The probe could not be run, which says nothing about the library.
     pub(super) fn verdict(&mut self, image: &Image) -> Result<Verdict, Refusal> {
         tracing::debug!(library = %image.path.display(), "probing");
         self.asked(image).map_err(|cause| {
-            // A probe that no longer answers is of no use for the next library.
+            // A probe that no longer answers cannot be used for the next library.
             self.0 = None;
             let reason = format!("could not be probed: {cause}");
             Refusal::Probe { step: "probe".to_owned(), reason }
@@ -53,7 +53,7 @@ impl Running {
         // Not by its path: the program may have been replaced since it was started.
         let mut command = Command::new("/proc/self/exe");
         command.arg0("hookrack-probe").arg(ARGUMENT);
-        // A library that is only looked at sees none of the secrets of whoever runs the host.
+        // A library that is only probed must not see the secrets of the user who runs the host.
         let kept = |name: &std::ffi::OsStr| {
             let name = name.to_string_lossy();
             name.starts_with("LD_") || name.starts_with("HOOKRACK_")

@@ -73,7 +73,7 @@ fn examine(image: &Image) -> Verdict {
     }
 }
 
-/// The fork: loads the library, tells what came of it, and is gone.
+/// The fork: loads the library, reports the result and exits.
 fn try_out(image: &Image, mut writer: PipeWriter) -> ! {
     let tried = loader::try_out(image, |copy| sandbox::enter(copy, writer.as_fd()));
     let verdict = match tried {

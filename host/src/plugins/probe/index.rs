@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// A file of the index.
 #[derive(Serialize, Deserialize)]
 struct Known {
-    /// The host that probed it: another may see more in a manifest, or run other checks.
+    /// The host that probed it: another version may read more of a manifest, or check more.
     host: String,
     verdict: Verdict,
 }
@@ -48,7 +48,7 @@ pub fn forget_all() {
     let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else { return };
     let files = entries.flatten().map(|entry| entry.path());
     for file in files.filter(|path| path.extension().is_some_and(|end| end == "json")) {
-        // One that is gone already is forgotten, one that cannot be removed stays known.
+        // Entries that are already gone count as forgotten; those that cannot be removed stay known.
         _ = fs::remove_file(file);
     }
 }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first argument of a process that is a probe.
 const ARGUMENT: &str = "__probe";
 
-/// Whether this program is one that serves as a probe when it is started so.
+/// Whether this program can be started as a probe.
 static IS_SERVED: AtomicBool = AtomicBool::new(false);
 
 /// To be called first in `main`. If this process was started as a probe, it serves as one and returns `true`: then there

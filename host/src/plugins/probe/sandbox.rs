@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 const CPU_SECONDS: u64 = 300;
 const MOST_MEMORY: u64 = 8 << 30;
 
-/// Gives up every right that a probe does not need. `copy` and `answer` stay open.
+/// Drops every privilege that a probe does not need. `copy` and `answer` stay open.
 pub(super) fn enter(copy: BorrowedFd<'_>, answer: BorrowedFd<'_>) {
     // SAFETY: plain system calls about this process alone.
     unsafe {

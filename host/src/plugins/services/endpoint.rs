@@ -40,7 +40,7 @@ impl Call {
     }
 }
 
-/// Who calls: an instance, as its config and its manifest describe it.
+/// The caller: an instance, as its config and its manifest describe it.
 pub(in crate::plugins) struct Caller<'a> {
     /// The instance's name.
     pub(in crate::plugins) name: &'a str,
@@ -73,9 +73,9 @@ pub(in crate::plugins) struct Endpoint {
     on_some_ranks: Cell<bool>,
     // The call to the instance that is under way.
     call: Cell<Call>,
-    // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
+    // The start of each scope that it has entered, and all of them as a prefix: `head/first/`.
     scopes: RefCell<(Vec<usize>, String)>,
-    // Whether gradients were recorded before the call under way changed that; `None` where it has not.
+    // Whether gradients were recorded before the call under way changed that; `None` if it has not.
     recorded: Cell<Option<bool>>,
     // The memory that the call under way has borrowed.
     views: RefCell<HashSet<usize>>,
@@ -89,7 +89,7 @@ pub(in crate::plugins) struct Endpoint {
     has_words: Cell<bool>,
     // What the plugin said about its failure.
     error: RefCell<String>,
-    // What the host said about a refused call; lent to the plugin until its next call.
+    // The host's error message for a failed call; lent to the plugin until its next call.
     refusal: RefCell<String>,
 }
 
@@ -231,7 +231,7 @@ impl Endpoint {
         prefix.push('/');
     }
 
-    /// Leaves the scope that was entered last; false where there is none.
+    /// Leaves the innermost scope; false if there is none.
     pub(super) fn leave_scope(&self) -> bool {
         let (starts, prefix) = &mut *self.scopes.borrow_mut();
         let start = starts.pop();
@@ -244,7 +244,7 @@ impl Endpoint {
         self.context.borrow_mut().take();
     }
 
-    /// What the plugin said about its last failure; where it said nothing, what the host last refused it.
+    /// The plugin's message for its last failure, or else the last error that the host returned to it.
     pub(in crate::plugins) fn take_error(&self) -> String {
         let error = std::mem::take(&mut *self.error.borrow_mut());
         let refusal = self.refusal.borrow();

@@ -20,7 +20,7 @@ table!(EngineTable {
     set_lr
 });
 
-/// Refuses a part of the training forward pass to hooks that must leave it to the role.
+/// Rejects a call that would bypass the hook with the training forward role.
 fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<(), Refusal> {
     let role = context.forward_role.borrow().clone();
     match role.filter(|_| context.phase() == Phase::Train) {
@@ -29,7 +29,7 @@ fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<
     }
 }
 
-/// Refuses a training pass whose batch norms wait for the other ranks to a hook that they do not have.
+/// Rejects a training pass whose batch norms wait for the other ranks, if the hook does not run on all of them.
 fn check_norms(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
     if context.phase() == Phase::Train && context.engine.borrow().syncs_norms() {
         check_all_ranks(context, endpoint, "a forward pass with distributed.sync_batch_norm")?;

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 
 table!(EventTable { key, put, latest, median, write, metric, metric_at, scalar_at });
 
-/// The full name of what a hook puts: scoped by phase or by hook, and by what it has entered; or as it is.
+/// The full name of what a hook logs: prefixed with the phase or the instance and with open scopes, or unchanged.
 pub(super) fn scoped_name<'a>(
     name: &'a str,
     endpoint: &Endpoint,

@@ -26,7 +26,7 @@ struct OpCache {
 struct OpEntry {
     op: Op,
     name: String,
-    // It goes through rows of tensors place by place, so a place can be left out.
+    // It handles lists of tensors index by index, so an index can be left out.
     is_foreach: bool,
     effects: Effects,
 }
@@ -116,7 +116,7 @@ impl Scratch {
             unsafe { shared_part(&arena, *effects, args) }
         };
         let given = self.give(&mut context.arena.borrow_mut(), part, results);
-        // What the caller has no place for is dropped now, not at the next call.
+        // Results that the caller has no room for are dropped now, not at the next call.
         self.returns.clear();
         given
     }
@@ -178,7 +178,7 @@ impl Scratch {
         })
     }
 
-    /// A row of numbers; where there is one for each tensor, without those whose tensor is absent.
+    /// A list of numbers; if there is one per tensor, without those of absent tensors.
     fn lay_out_numbers(&mut self, tag: i32, arg: &HrArg) -> RawValue {
         if !self.places.thin(arg.len) {
             return row(tag, arg);
@@ -300,7 +300,7 @@ unsafe fn check_writes(
     Ok(())
 }
 
-/// What the results of an operator belong to: that of the arguments that they may share memory with.
+/// The part of the run that the results of an operator belong to: that of the arguments whose memory they may share.
 ///
 /// # Safety
 /// The caller lends every row until this returns.
@@ -313,7 +313,7 @@ unsafe fn shared_part(arena: &Arena, effects: Effects, args: &[HrArg]) -> RunPar
     shared.fold(RunParts::NONE, |all, handle| all | arena.part(handle).unwrap_or(RunParts::NONE))
 }
 
-/// What libtorch says, with the operator and the shapes that it was about.
+/// libtorch's error message, with the operator and the shapes.
 fn refused(name: &str, args: &[HrArg], arena: &Arena, why: &str) -> String {
     if why.contains(name) {
         return why.to_owned();

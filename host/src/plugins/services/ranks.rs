@@ -24,7 +24,7 @@ fn together(
 ) -> Result<(), Refusal> {
     let Some(world) = context.world.get() else { return Ok(()) };
     check_all_ranks(context, endpoint, "a collective")?;
-    check_place(context, endpoint)?;
+    check_permissions(context, endpoint)?;
     let call = HookCall {
         hook: endpoint.name().to_owned(),
         point: endpoint.point().map_or(u32::MAX, Point::code),
@@ -42,7 +42,7 @@ fn together(
     world.for_hooks(act).map_err(failed)
 }
 
-/// Refuses what waits for the other ranks to a hook that they do not have.
+/// Rejects a call that waits for the other ranks, if the hook does not run on all of them.
 pub(super) fn check_all_ranks(
     context: &Context,
     endpoint: &Endpoint,
@@ -57,8 +57,8 @@ pub(super) fn check_all_ranks(
     .into())
 }
 
-/// Refuses where another rank may never arrive: in the iterations of an evaluation or a prediction.
-fn check_place(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
+/// Rejects collectives where another rank may never arrive: in the iterations of an evaluation or a prediction.
+fn check_permissions(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
     let within = |point: &Point| context.phase() != Phase::Train && point.pace() == Pace::Iter;
     match endpoint.point().filter(within) {
         Some(point) => Err(format!(

@@ -3,20 +3,20 @@
 use super::service::lent;
 use hookrack_plugin_api::abi::{ARG_TENSORS, HrArg, HrTensor};
 
-/// Which places of the rows of a call have a tensor in every row.
+/// The indices at which every list of a call has a tensor.
 #[derive(Default)]
 pub(super) struct Places {
-    // Empty where all have one: then rows are taken as they are.
+    // Empty if all have one: the lists are then used unchanged.
     present: Vec<bool>,
     len: usize,
 }
 
 impl Places {
-    /// Looks at the rows of a call that goes through them place by place. Rows of different lengths are left to libtorch,
-    /// which refuses them.
+    /// Finds the indices of a call that handles its lists index by index. Lists of different lengths are left to libtorch, which
+    /// rejects them.
     ///
     /// # Safety
-    /// Every row among the arguments is lent.
+    /// Every list among the arguments is lent.
     pub(super) unsafe fn mark(&mut self, args: &[HrArg]) {
         self.clear();
         // SAFETY: by the contract.
@@ -33,7 +33,7 @@ impl Places {
         }
     }
 
-    /// Takes every row as it is.
+    /// Uses every list unchanged.
     pub(super) fn clear(&mut self) {
         self.present.clear();
         self.len = 0;

@@ -4,7 +4,7 @@ use super::endpoint::Endpoint;
 use crate::context::RunParts;
 
 impl Endpoint {
-    /// Refuses to change a part of the run that the hook does not declare. `by` names the call.
+    /// Rejects a change of a part of the run that the hook does not declare. `by` names the call.
     pub(super) fn check_declared(
         &self,
         part: RunParts,
@@ -18,7 +18,7 @@ impl Endpoint {
         if missing.is_empty() {
             return Ok(());
         }
-        let (by, words) = (by(), missing.words());
+        let (by, words) = (by(), missing.words(", "));
         Err(if self.is_metric {
             format!(
                 "{by} would change {missing}: a metric must not change the run; copy the tensor first"
@@ -33,20 +33,20 @@ impl Endpoint {
         })
     }
 
-    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    /// Rejects a function of the engine, unless the hook has a role or declares one of `parts`.
     pub(super) fn check_engine(&self, function: &str, parts: RunParts) -> Result<(), String> {
         let has_role = self.point().is_some_and(hookrack_plugin_api::Point::is_role);
         if has_role || self.mutates.meets(parts) {
             return Ok(());
         }
         Err(format!(
-            "{function} changes {parts}: it is only allowed in a role (on_train_forward and the like), and in hooks with \
-             {} in their `mutates`",
-            parts.words()
+            "{function} changes {parts}: it is only allowed in a role (on_train_forward and the like) or in a hook with {} \
+             in its `mutates`",
+            parts.words(" or ")
         ))
     }
 
-    /// Refuses an operator that gives a tensor other memory or another shape, where that tensor is the run's or its memory is borrowed.
+    /// Rejects an operator that would replace the memory or the shape of a tensor of the run, or of memory that is borrowed.
     pub(super) fn check_moves(
         &self,
         name: &str,

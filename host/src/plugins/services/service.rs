@@ -3,7 +3,7 @@
 use hookrack_plugin_api::abi::HrStatus;
 use std::fmt::Display;
 
-/// Why a call failed, in words. `?` makes one of any error or text.
+/// The error message of a failed call. `?` converts any error or text.
 pub(super) struct Refusal(String);
 
 impl<E: Display> From<E> for Refusal {
@@ -83,7 +83,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-/// A row of values that the caller lends.
+/// An array that the caller lends.
 ///
 /// # Safety
 /// `first` points to `len` values that stay until the call returns, or `len` is 0.
@@ -98,7 +98,7 @@ pub(super) unsafe fn lent<'a, T>(first: *const T, len: usize) -> &'a [T] {
 /// As [`lent`], for the callee to write to.
 ///
 /// # Safety
-/// As for [`lent`]; and nobody else uses the row.
+/// As for [`lent`]; and nothing else uses the array.
 pub(super) unsafe fn lent_mut<'a, T>(first: *mut T, len: usize) -> &'a mut [T] {
     if len == 0 {
         return &mut [];

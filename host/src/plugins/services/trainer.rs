@@ -106,7 +106,7 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
     .into_iter()
 }
 
-/// Whether plugins find no extension, as in the first host of all.
+/// Whether extensions are hidden from plugins, as in a host of ABI 1.0.
 static HIDDEN: AtomicBool = AtomicBool::new(false);
 
 /// Hides all extensions from plugins, for the rest of the process: for tests of plugins with an old host.
@@ -148,7 +148,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
     // SAFETY: the caller's handle is ours; it lends both texts until this returns.
     let (endpoint, target, message) =
         unsafe { (Endpoint::of(host), target.to_lossy(), message.to_lossy()) };
-    // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
+    // All hooks of a library log through one handle; on the training thread, the line belongs to the one being called.
     let speaker = Endpoint::calling().unwrap_or(endpoint);
     let hook = speaker.name.as_str();
     let counts = LevelFilter::current() >= level_filter(level);
@@ -157,7 +157,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         Line::LeftOut => return,
         Line::FirstLeftOut => {
             tracing::warn!(
-                "{hook} logs more than {MOST} lines a second: further lines in this second are dropped"
+                "{hook} logs more than {MOST} lines per second: further lines in this second are dropped"
             );
             return;
         }
@@ -170,7 +170,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         LOG_DEBUG => tracing::debug!(target: "plugin", %target, "{hook}: {message}"),
         _ => tracing::trace!(target: "plugin", %target, "{hook}: {message}"),
     };
-    // Not by way of the endpoint: any thread may log. There is nobody to tell that a line was lost.
+    // Not through the endpoint, because any thread may log. A lost line cannot be reported.
     let _ = catch_unwind(AssertUnwindSafe(write));
 }
 

@@ -28,7 +28,7 @@ const HEAD: &str = "\
 # A target has its own entries; those of others stay when this one is locked again.
 ";
 
-/// A lock file, or an empty one where there is none.
+/// A lock file, or an empty one if there is none.
 #[derive(Clone, Debug)]
 pub struct LockFile {
     /// Where it is, or will be.
@@ -56,7 +56,7 @@ struct Locked {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct LockToml {
     version: u32,
     #[serde(default, rename = "library")]
     libraries: Vec<Locked>,
@@ -82,7 +82,7 @@ pub enum LockError {
 }
 
 /// What a lock file says about a library.
-pub(super) enum Finding {
+pub(super) enum LockStatus {
     Same,
     Unknown,
     Other(LockError),
@@ -95,12 +95,12 @@ pub enum Change {
     Added,
     /// It had another sha256.
     Replaced,
-    /// It was as it is.
+    /// It was already up to date.
     Kept,
 }
 
 impl LockFile {
-    /// Reads a lock file. One that is not there is empty.
+    /// Reads a lock file; a missing one is empty.
     ///
     /// # Errors
     /// It cannot be read, or is not a lock file.
@@ -114,7 +114,7 @@ impl LockFile {
             }
             Err(error) => return Err(unreadable(error.to_string())),
         };
-        let parsed: Text = toml::from_str(&text)
+        let parsed: LockToml = toml::from_str(&text)
             .map_err(|error| unreadable(error.message().replace('\n', " ")))?;
         if parsed.version != VERSION {
             let why = format!("its version is {}, this host knows {VERSION}", parsed.version);
@@ -123,13 +123,13 @@ impl LockFile {
         Ok(Self { path, entries: parsed.libraries })
     }
 
-    pub(super) fn find(&self, image: &Image) -> Finding {
+    pub(super) fn find(&self, image: &Image) -> LockStatus {
         let file = image.file_name().to_string_lossy();
         let here = |entry: &&Locked| entry.file == file && entry.target == TARGET;
         match self.entries.iter().find(here) {
-            None => Finding::Unknown,
-            Some(entry) if entry.sha256 == image.sha256 => Finding::Same,
-            Some(entry) => Finding::Other(LockError::Changed {
+            None => LockStatus::Unknown,
+            Some(entry) if entry.sha256 == image.sha256 => LockStatus::Same,
+            Some(entry) => LockStatus::Other(LockError::Changed {
                 lock: self.path.clone(),
                 file: file.into_owned(),
                 expected: entry.sha256.clone(),
@@ -138,7 +138,7 @@ impl LockFile {
         }
     }
 
-    /// Enters a library for this kind of machine, in the place of an entry that it had.
+    /// Adds a library for this target, replacing its previous entry.
     pub fn enter(&mut self, about: &Description) -> Change {
         let entry = Locked {
             file: about.file_name().into_owned(),
@@ -168,7 +168,7 @@ impl LockFile {
     /// The file cannot be written.
     pub fn write(&mut self) -> io::Result<()> {
         self.entries.sort_by(|a, b| (&a.file, &a.target).cmp(&(&b.file, &b.target)));
-        let text = Text { version: VERSION, libraries: self.entries.clone() };
+        let text = LockToml { version: VERSION, libraries: self.entries.clone() };
         let text = toml::to_string(&text).map_err(io::Error::other)?;
         let folder =
             self.path.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new("."));

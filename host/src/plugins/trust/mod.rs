@@ -3,20 +3,20 @@
 //! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
 //! is cached.
 
-mod evidence;
 mod lock;
 mod signature;
 mod system;
+mod verifier;
 
-pub use evidence::Unverified;
 pub use lock::{Change, LockError, LockFile, TARGET};
 pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
 pub use system::{SystemError, SystemPolicy};
+pub use verifier::Unverified;
 
 use super::loader::{Image, visible};
 use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
-use evidence::Evidence;
 use std::path::{Path, PathBuf};
+use verifier::Verifier;
 
 /// What a config and the machine ask of libraries.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ pub struct Trust {
     folders: Vec<FolderPolicy>,
     /// The strictest policy of the machine, and where it is written.
     least: Option<(TrustPolicy, PathBuf)>,
-    /// The only folders that the machine allows, and where that is written.
+    /// The only folders that the machine allows, and the file that says so.
     only: Vec<(PathBuf, Vec<PathBuf>)>,
     /// Each of these must verify a library.
-    evidence: Vec<Evidence>,
+    verifiers: Vec<Verifier>,
     system: Result<(), SystemError>,
 }
 
@@ -80,8 +80,8 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// What the config asks for, tightened by the files of the machine. Where these name a lock file or keys, those of the config do not
-    /// count.
+    /// The requirements of the config, tightened by the policy files of the machine. If these name a lock file or keys, those of the config do
+    /// not count.
     pub fn new(config: &PluginTrust) -> Self {
         let mut trust = Self {
             policy: config.policy,
@@ -89,21 +89,21 @@ impl Trust {
             ..Self::read(Self::tighten)
         };
         if !trust.is_asking() {
-            trust.evidence.clear();
-        } else if trust.evidence.is_empty() {
-            trust.evidence.push(Evidence::new(Some(&config.lock), &config.trusted_keys));
+            trust.verifiers.clear();
+        } else if trust.verifiers.is_empty() {
+            trust.verifiers.push(Verifier::new(Some(&config.lock), &config.trusted_keys));
         }
         trust
     }
 
-    /// No demands beyond those of the place of a file: for a command that only looks.
+    /// Requires only safe permissions: for a command that only reads.
     pub fn off() -> Self {
         Self {
             policy: TrustPolicy::Off,
             folders: Vec::new(),
             least: None,
             only: Vec::new(),
-            evidence: Vec::new(),
+            verifiers: Vec::new(),
             system: Ok(()),
         }
     }
@@ -113,7 +113,7 @@ impl Trust {
         Self::read(|trust, file, policy| trust.restrict(file, policy.folders))
     }
 
-    /// What the machine asks for, without a config. Where it names no lock file and no key, `lock` counts.
+    /// The requirements of the machine, without a config. If it names no lock file and no key, `lock` counts.
     pub fn of_machine(lock: PathBuf) -> Self {
         Self::new(&PluginTrust { lock, ..PluginTrust::default() })
     }
@@ -137,7 +137,7 @@ impl Trust {
     fn tighten(&mut self, file: PathBuf, policy: SystemPolicy) {
         if policy.lock.is_some() || policy.trusted_keys.is_some() {
             let keys = policy.trusted_keys.unwrap_or_default();
-            self.evidence.push(Evidence::new(policy.lock.as_deref(), &keys));
+            self.verifiers.push(Verifier::new(policy.lock.as_deref(), &keys));
         }
         self.restrict(file.clone(), policy.folders);
         if self.least.as_ref().is_none_or(|(least, _)| *least < policy.policy) {
@@ -199,11 +199,11 @@ impl Trust {
         Ok(())
     }
 
-    /// Each evidence must hold.
+    /// Every verifier must accept it.
     fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
         let mut verification = Verification::default();
-        for evidence in &self.evidence {
-            let found = evidence.verify(image, by)?;
+        for verifier in &self.verifiers {
+            let found = verifier.verify(image, by)?;
             verification.locked |= found.locked;
             verification.signer = verification.signer.or(found.signer);
         }

@@ -27,7 +27,7 @@ pub struct KeyError {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SignatureError {
-    /// Nobody trusts the key.
+    /// The key is not trusted.
     #[error(
         "{} was made by key {key}, which is not trusted (trusted: {trusted}): \
          add the key to `plugins.trusted_keys`, or remove the signature",

@@ -28,7 +28,7 @@ fn off() -> TrustPolicy {
     TrustPolicy::Off
 }
 
-/// A policy file that cannot be followed. Nothing is loaded then: what it would have forbidden is not known.
+/// A policy file that cannot be read. Nothing is loaded then, because it is not known what it would forbid.
 #[derive(Debug, thiserror::Error)]
 #[error("the policy file {} {why}", .file.display())]
 pub struct SystemError {
@@ -45,7 +45,7 @@ pub(super) fn files() -> Vec<PathBuf> {
 }
 
 impl SystemPolicy {
-    /// Reads a policy file; `None` where there is none.
+    /// Reads a policy file; `None` if there is none.
     ///
     /// # Errors
     /// It cannot be followed.
@@ -59,7 +59,7 @@ impl SystemPolicy {
             }
             Err(error) => return Err(refused(format!("cannot be read: {error}"))),
         };
-        loader::check_place(file).map_err(|error| refused(error.to_string()))?;
+        loader::check_permissions(file).map_err(|error| refused(error.to_string()))?;
         let policy: Self = toml::from_str(&text)
             .map_err(|error| refused(format!("is invalid: {}", error.message())))?;
         let relative = policy.lock.iter().chain(policy.folders.iter().flatten());
@@ -68,7 +68,7 @@ impl SystemPolicy {
             return Err(refused(format!("has a relative path, {}", path.display())));
         }
         for own in policy.lock.iter().chain(policy.trusted_keys.iter().flatten()) {
-            loader::check_place(own)
+            loader::check_permissions(own)
                 .map_err(|error| refused(format!("relies on {}: {error}", own.display())))?;
         }
         Ok(Some(policy))

@@ -1,8 +1,8 @@
 //! Writes checkpoints in the background: at most one at a time, and no failure is lost.
 
+use super::apply_retention::apply_retention;
 use super::manifest::Summary;
 use super::retention::Rule;
-use super::settle::settle;
 use super::snapshot::{Buffers, Snapshot};
 use super::together::{Draft, Written};
 use super::write::write;
@@ -82,7 +82,7 @@ impl Background {
                 .iter()
                 .try_for_each(|(path, file)| sync(path, file))
                 .and_then(|()| write(&to, &snapshot))
-                .and_then(|path| settle(&to, snapshot.about.iter, &rules).map(|()| path));
+                .and_then(|path| apply_retention(&to, snapshot.about.iter, &rules).map(|()| path));
             (written, snapshot.into_buffers())
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
@@ -161,7 +161,10 @@ impl Background {
         let work = move || {
             let to = draft.folder().parent().map_or_else(PathBuf::new, Path::to_owned);
             let placed = draft.put_in_place(&about, written);
-            (placed.and_then(|path| settle(&to, about.iter, &rules).map(|()| path)), buffers)
+            (
+                placed.and_then(|path| apply_retention(&to, about.iter, &rules).map(|()| path)),
+                buffers,
+            )
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
         self.in_flight = Some(thread.map_err(RunDirError::io("complete", &folder))?);

@@ -4,6 +4,7 @@
 //! which one to resume from, `names` are second names, `folder` puts them elsewhere, `background` is the thread that writes. If several ranks write one,
 //! each has a `portion` of it, and they put it in place `together`; `stored` reads tensors from any number of files.
 
+mod apply_retention;
 mod background;
 mod contents;
 mod find;
@@ -13,7 +14,6 @@ mod names;
 mod portion;
 mod read;
 mod retention;
-mod settle;
 mod snapshot;
 mod stored;
 mod together;

@@ -80,7 +80,7 @@ pub(super) struct Image {
     pub height: i32,
     #[prost(int32, tag = "2")]
     pub width: i32,
-    /// 1 grey, 3 colour, 4 colour with opacity.
+    /// 1 gray, 3 color, 4 color with opacity.
     #[prost(int32, tag = "3")]
     pub colorspace: i32,
     #[prost(bytes = "vec", tag = "4")]

@@ -113,14 +113,14 @@ fn text(tag: &str, text: &str) -> Value {
 
 /// An image as PNG; `None` if its size does not match its pixels.
 fn picture(image: &Image) -> Option<messages::Image> {
-    let colours = match image.channels {
+    let colors = match image.channels {
         1 => ExtendedColorType::L8,
         3 => ExtendedColorType::Rgb8,
         _ => ExtendedColorType::Rgba8,
     };
     let mut encoded = Vec::new();
     let png = image::codecs::png::PngEncoder::new(&mut encoded);
-    png.write_image(&image.pixels, image.width, image.height, colours).ok()?;
+    png.write_image(&image.pixels, image.width, image.height, colors).ok()?;
     let (height, width) = (i32::try_from(image.height).ok()?, i32::try_from(image.width).ok()?);
     Some(messages::Image { height, width, colorspace: image.channels.into(), encoded })
 }

@@ -1,4 +1,4 @@
-//! Batch normalisation by the statistics of all ranks.
+//! Batch normalization by the statistics of all ranks.
 
 use std::ptr;
 
@@ -27,7 +27,7 @@ pub struct BatchNormState<'a> {
 }
 
 impl Group {
-    /// Normalises a batch in training by mean and variance over the rows of all ranks, however many each has. The gradient needs
+    /// Normalizes a batch in training by mean and variance over the rows of all ranks, however many each has. The gradient needs
     /// all ranks too: each must run its backward pass.
     ///
     /// # Errors

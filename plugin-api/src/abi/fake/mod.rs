@@ -120,12 +120,12 @@ impl Caller {
         Err(Error::new(said.unwrap_or_else(|| "it gave no reason".into())))
     }
 
-    /// Refuses to change a part of the run that the hook does not declare. `by` names the call.
+    /// Rejects a change of a part of the run that the hook does not declare. `by` names the call.
     fn check_declared(&self, part: Parts, by: impl FnOnce() -> String) -> Result<()> {
         self.rules.check_declared(self.point.get(), part, by)
     }
 
-    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    /// Rejects a function of the engine, unless the hook has a role or declares one of `parts`.
     fn check_engine(&self, function: &str, parts: Parts) -> Result<()> {
         self.rules.check_engine(self.point.get(), function, parts)
     }

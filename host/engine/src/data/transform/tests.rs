@@ -33,7 +33,7 @@ fn render(chain: &Chain, bytes: &[u8], seed: u64) -> Vec<f32> {
     chain.render(bytes, &mut scratch, &mut out);
     let numbers = bytes.iter().map(|byte| f32::from(*byte) / 255.0);
     chain.render_numbers(numbers, &mut scratch, &mut again);
-    // A number is a byte's 255th, rounded; then both go the same way, with a weight of four neighbours at most and a scale of up to 8.
+    // A number is a byte's 255th, rounded; then both go the same way, with a weight of four neighbors at most and a scale of up to 8.
     for (a, b) in out.iter().zip(&again) {
         let off = f64::from((a - b).abs());
         assert!(off <= 8.0 * rounding::gamma(16), "{out:?}, but of numbers {again:?}");

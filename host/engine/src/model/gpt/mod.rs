@@ -57,19 +57,19 @@ impl Component<ModelContext, dyn Model> for GptSettings {
     const NAME: &'static str = "GPT";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
-        let sides = self.sides(context).map_err(Self::refuse)?;
+        let sizes = self.sizes(context).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
         if context.made == BuiltUnits::All {
             self.check_memory()?;
         }
-        Ok(Box::new(Gpt::new(&self, sides, context)?))
+        Ok(Box::new(Gpt::new(&self, sizes, context)?))
     }
 }
 
-/// The longest row and the number of tokens.
+/// The number of positions and of tokens.
 #[derive(Debug, Clone, Copy)]
-struct Sides {
-    places: i64,
+struct Sizes {
+    positions: i64,
     vocab: i64,
 }
 
@@ -82,7 +82,7 @@ impl GptSettings {
         memory::check("layers", format!("{} blocks of width {}", self.layers, self.width), bytes)
     }
 
-    fn sides(&self, context: &ModelContext) -> std::result::Result<Sides, String> {
+    fn sizes(&self, context: &ModelContext) -> std::result::Result<Sizes, String> {
         let (Target::Tokens(known), &[row]) = (&context.data.target, context.data.input.as_slice())
         else {
             return Err("it expects tokens, which this data set does not have: use Text".into());
@@ -91,14 +91,14 @@ impl GptSettings {
         if width % heads != 0 {
             return Err(format!("width = {width} is not a multiple of heads = {heads}"));
         }
-        let (places, vocab) = (self.context.unwrap_or(row), self.vocab.unwrap_or(*known));
-        if places < row {
-            return Err(format!("context = {places}, but a row of the data has {row} tokens"));
+        let (positions, vocab) = (self.context.unwrap_or(row), self.vocab.unwrap_or(*known));
+        if positions < row {
+            return Err(format!("context = {positions}, but a row of the data has {row} tokens"));
         }
         if vocab < *known {
             return Err(format!("vocab = {vocab}, but the data has {known} different tokens"));
         }
-        Ok(Sides { places, vocab })
+        Ok(Sizes { positions, vocab })
     }
 }
 
@@ -106,7 +106,7 @@ impl GptSettings {
 #[derive(Debug)]
 struct Gpt {
     tokens: Embedding,
-    places: Embedding,
+    positions: Embedding,
     blocks: Vec<Block>,
     norm: LayerNorm,
     head: Embedding,
@@ -116,14 +116,14 @@ struct Gpt {
 }
 
 impl Gpt {
-    fn new(settings: &GptSettings, sides: Sides, context: &ModelContext) -> Result<Self> {
-        let (Sides { places, vocab }, mut builder) =
-            (sides, ParamBuilder::of(context, &settings.init));
+    fn new(settings: &GptSettings, sizes: Sizes, context: &ModelContext) -> Result<Self> {
+        let (Sizes { positions, vocab }, mut builder) =
+            (sizes, ParamBuilder::of(context, &settings.init));
         let GptSettings { layers, heads, width, dropout, bias, .. } = *settings;
         let shape = Shape { layers, heads, width, dropout, bias };
         builder.unit("transformer.wte");
         let tokens = Embedding::new(&mut builder, "transformer.wte", vocab, width, STD)?;
-        let rows = Embedding::new(&mut builder, "transformer.wpe", places, width, STD)?;
+        let rows = Embedding::new(&mut builder, "transformer.wpe", positions, width, STD)?;
         let blocks = (0..layers)
             .map(|i| {
                 let path = format!("transformer.h.{i}");
@@ -140,13 +140,13 @@ impl Gpt {
         };
         Ok(Self {
             tokens,
-            places: rows,
+            positions: rows,
             blocks,
             norm,
             head,
             scores: builder.layer("lm_head"),
             dropout,
-            info: builder.finish(&[places], &[places, vocab]),
+            info: builder.finish(&[positions], &[positions, vocab]),
         })
     }
 }
@@ -154,8 +154,8 @@ impl Gpt {
 impl Gpt {
     fn embedded(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let row = check_tokens("model `GPT`", input, self.info.input_shape[0])?;
-        let places = self.places.first(row)?;
-        dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)
+        let positions = self.positions.first(row)?;
+        dropped(self.tokens.forward(input)?.f_add(&positions)?, self.dropout, mode)
     }
 }
 

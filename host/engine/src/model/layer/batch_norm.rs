@@ -1,4 +1,4 @@
-//! Batch normalisation with running statistics that are buffers of the model.
+//! Batch normalization with running statistics that are buffers of the model.
 
 use tch::Tensor;
 

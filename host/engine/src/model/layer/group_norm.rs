@@ -1,4 +1,4 @@
-//! Group normalisation: over groups of channels, for each sample by itself.
+//! Group normalization: over groups of channels, for each sample by itself.
 
 use tch::Tensor;
 

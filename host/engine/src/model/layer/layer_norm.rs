@@ -1,4 +1,4 @@
-//! Layer normalisation over the last dimensions of a tensor.
+//! Layer normalization over the last dimensions of a tensor.
 
 use tch::Tensor;
 

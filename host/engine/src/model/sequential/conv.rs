@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Check, Layer, Plan, Site};
+use super::plan::{Check, Layer, LayerInput, LayerPlan};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::{Conv2d, Kernel};
@@ -36,10 +36,10 @@ pub(super) struct ConvLayer {
 }
 
 impl ConvLayer {
-    fn kernel(&self, site: &Site) -> Check<(Kernel, [i64; 3])> {
+    fn kernel(&self, at: &LayerInput) -> Check<(Kernel, [i64; 3])> {
         let &Self { outputs, kernel: extent, stride, padding, groups, bias, .. } = self;
-        let [inputs, rows, columns] = site.flow.image()?;
-        let found = &site.flow.shape;
+        let [inputs, rows, columns] = at.sample.image()?;
+        let found = &at.sample.shape;
         if let Some(set) = self.inputs.filter(|set| *set != inputs) {
             return Err(format!("it expects shape [{set}, .., ..], found shape {found:?}"));
         }
@@ -59,13 +59,15 @@ impl ConvLayer {
     }
 }
 
-impl Component<Site, Plan> for ConvLayer {
+impl Component<LayerInput, LayerPlan> for ConvLayer {
     const NAME: &'static str = "conv";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let (kernel, shape) = self.kernel(site).map_err(Self::refuse)?;
-        let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |builder| Conv2d::new(builder, &path, kernel)))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let (kernel, shape) = self.kernel(at).map_err(Self::refuse)?;
+        let path = at.path.clone();
+        Ok(LayerPlan::new(at.sample.shaped(shape), move |builder| {
+            Conv2d::new(builder, &path, kernel)
+        }))
     }
 }
 

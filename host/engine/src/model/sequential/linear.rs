@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Check, Layer, Plan, Site};
+use super::plan::{Check, Layer, LayerInput, LayerPlan};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::Linear;
@@ -24,26 +24,26 @@ pub(super) struct LinearLayer {
 }
 
 impl LinearLayer {
-    fn sides(&self, site: &Site) -> Check<[i64; 2]> {
-        let inputs = site.flow.last(self.inputs)?;
-        let outputs = self.outputs.or(site.flow.outputs);
+    fn sides(&self, at: &LayerInput) -> Check<[i64; 2]> {
+        let inputs = at.sample.last(self.inputs)?;
+        let outputs = self.outputs.or(at.sample.outputs);
         let outputs =
             outputs.ok_or("the data set does not define the number of outputs: set outputs")?;
         Ok([inputs, outputs])
     }
 }
 
-impl Component<Site, Plan> for LinearLayer {
+impl Component<LayerInput, LayerPlan> for LinearLayer {
     const NAME: &'static str = "linear";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let [inputs, outputs] = self.sides(site).map_err(Self::refuse)?;
-        let mut shape = site.flow.shape.clone();
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let [inputs, outputs] = self.sides(at).map_err(Self::refuse)?;
+        let mut shape = at.sample.shape.clone();
         if let Some(last) = shape.last_mut() {
             *last = outputs;
         }
-        let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |builder| {
+        let path = at.path.clone();
+        Ok(LayerPlan::new(at.sample.shaped(shape), move |builder| {
             Linear::with_bias(builder, &path, inputs, outputs, self.bias)
         }))
     }

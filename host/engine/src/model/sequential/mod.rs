@@ -14,7 +14,7 @@ use std::ops::Range;
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use self::plan::{Chain, Flow, Plan, Site, chain};
+use self::plan::{LayerInput, LayerPlan, LayerStack, SampleShape, stack};
 use super::init::Init;
 use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{Mode, Model, ModelContext, check_batch, check_tokens};
@@ -35,12 +35,12 @@ pub struct SequentialSettings {
     pub init: Init,
 }
 
-impl Built for Plan {
+impl Built for LayerPlan {
     const KIND: ComponentKind = ComponentKind::Layer;
 }
 
 /// Every layer that a config can name.
-pub static LAYERS: &[Entry<Site, Plan>] = &[
+pub static LAYERS: &[Entry<LayerInput, LayerPlan>] = &[
     Entry::of::<linear::LinearLayer>(),
     Entry::of::<conv::ConvLayer>(),
     Entry::of::<norm::NormLayer>(),
@@ -64,8 +64,8 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
         let last = last.ok_or_else(|| Self::refuse("layers is empty: add at least one"))?;
         let name = type_of(&self.layers[last]);
         let tokens = if let Target::Tokens(count) = target { Some(*count) } else { None };
-        let flow = Flow { shape: input.clone(), tokens, outputs: context.data.outputs() };
-        let plan = chain(self.layers, "layers", flow)?;
+        let sample = SampleShape { shape: input.clone(), tokens, outputs: context.data.outputs() };
+        let plan = stack(self.layers, "layers", sample)?;
         let (output, wanted) = (plan.output.shape.clone(), wanted(&context.data));
         if output != wanted {
             let path = format!("layers.{last}");
@@ -100,7 +100,7 @@ fn wanted(data: &DataSpec) -> Vec<i64> {
 /// The model itself.
 #[derive(Debug)]
 struct Sequential {
-    layers: Chain,
+    layers: LayerStack,
     takes_tokens: bool,
     info: ModelInfo,
 }

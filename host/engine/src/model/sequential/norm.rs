@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Layer, Plan, Site};
+use super::plan::{Layer, LayerInput, LayerPlan};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::{BatchNorm, GroupNorm, LayerNorm};
@@ -32,12 +32,12 @@ pub(super) enum NormKind {
     Group,
 }
 
-impl Component<Site, Plan> for NormLayer {
+impl Component<LayerInput, LayerPlan> for NormLayer {
     const NAME: &'static str = "norm";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let shape = site.flow.numbers().map_err(Self::refuse)?.to_vec();
-        let (output, path) = (site.flow.clone(), site.path.clone());
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let shape = at.sample.numbers().map_err(Self::refuse)?.to_vec();
+        let (output, path) = (at.sample.clone(), at.path.clone());
         if self.kind != NormKind::Group && self.groups.is_some() {
             return Err(Self::refuse("groups requires kind = \"group\": remove it"));
         }
@@ -59,14 +59,14 @@ impl Component<Site, Plan> for NormLayer {
         }
         Ok(match self.kind {
             NormKind::Batch => {
-                Plan::new(output, move |builder| BatchNorm::new(builder, &path, channels))
+                LayerPlan::new(output, move |builder| BatchNorm::new(builder, &path, channels))
             }
             NormKind::Layer => {
-                Plan::new(output, move |builder| LayerNorm::new(builder, &path, &last, true))
+                LayerPlan::new(output, move |builder| LayerNorm::new(builder, &path, &last, true))
             }
-            NormKind::Group => {
-                Plan::new(output, move |builder| GroupNorm::new(builder, &path, channels, groups))
-            }
+            NormKind::Group => LayerPlan::new(output, move |builder| {
+                GroupNorm::new(builder, &path, channels, groups)
+            }),
         })
     }
 }

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Layer, Plan, Site};
+use super::plan::{Layer, LayerInput, LayerPlan};
 use crate::error::Result;
 use crate::model::layer::Activation;
 use crate::model::{Mode, dropped};
@@ -17,12 +17,12 @@ pub(super) struct ActivationLayer {
     kind: Activation,
 }
 
-impl Component<Site, Plan> for ActivationLayer {
+impl Component<LayerInput, LayerPlan> for ActivationLayer {
     const NAME: &'static str = "activation";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        site.flow.numbers().map_err(Self::refuse)?;
-        Ok(Plan::new(site.flow.clone(), move |_builder| Ok(self)))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        at.sample.numbers().map_err(Self::refuse)?;
+        Ok(LayerPlan::new(at.sample.clone(), move |_builder| Ok(self)))
     }
 }
 
@@ -40,12 +40,12 @@ pub(super) struct DropoutLayer {
     share: f64,
 }
 
-impl Component<Site, Plan> for DropoutLayer {
+impl Component<LayerInput, LayerPlan> for DropoutLayer {
     const NAME: &'static str = "dropout";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        site.flow.numbers().map_err(Self::refuse)?;
-        Ok(Plan::new(site.flow.clone(), move |_builder| Ok(self)))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        at.sample.numbers().map_err(Self::refuse)?;
+        Ok(LayerPlan::new(at.sample.clone(), move |_builder| Ok(self)))
     }
 }
 
@@ -59,12 +59,12 @@ impl Layer for DropoutLayer {
 #[derive(Debug, Clone, Settings)]
 pub(super) struct FlattenLayer {}
 
-impl Component<Site, Plan> for FlattenLayer {
+impl Component<LayerInput, LayerPlan> for FlattenLayer {
     const NAME: &'static str = "flatten";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let numbers = site.flow.numbers().map_err(Self::refuse)?.iter().product::<i64>();
-        Ok(Plan::new(site.flow.shaped([numbers]), move |_builder| Ok(self)))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let numbers = at.sample.numbers().map_err(Self::refuse)?.iter().product::<i64>();
+        Ok(LayerPlan::new(at.sample.shaped([numbers]), move |_builder| Ok(self)))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) trait Layer: Send + std::fmt::Debug {
 
 /// One sample between two layers.
 #[derive(Debug, Clone)]
-pub(super) struct Flow {
+pub(super) struct SampleShape {
     /// The shape.
     pub(super) shape: Vec<i64>,
     /// The vocabulary size, if the values are tokens.
@@ -29,7 +29,7 @@ pub(super) struct Flow {
     pub(super) outputs: Option<i64>,
 }
 
-impl Flow {
+impl SampleShape {
     /// The same with another shape.
     pub(super) fn shaped(&self, shape: impl Into<Vec<i64>>) -> Self {
         Self { shape: shape.into(), tokens: None, outputs: self.outputs }
@@ -55,8 +55,9 @@ impl Flow {
 
     /// Positions and width.
     pub(super) fn rows(&self) -> Check<[i64; 2]> {
-        <[i64; 2]>::try_from(self.numbers()?)
-            .map_err(|_| format!("it expects rows [places, width], found shape {:?}", self.shape))
+        <[i64; 2]>::try_from(self.numbers()?).map_err(|_| {
+            format!("it expects rows [positions, width], found shape {:?}", self.shape)
+        })
     }
 
     /// The last dimension, which must match the config if that sets it.
@@ -77,26 +78,26 @@ pub(super) type Check<T> = std::result::Result<T, String>;
 
 /// A layer's position and input.
 #[derive(Debug, Clone)]
-pub struct Site {
+pub struct LayerInput {
     /// Its key below `[model]`, and the name in front of those of its tensors.
     pub(super) path: String,
     /// What comes in.
-    pub(super) flow: Flow,
+    pub(super) sample: SampleShape,
 }
 
-type Make = Box<dyn FnOnce(&mut ParamBuilder) -> Result<Box<dyn Layer>>>;
+type MakeLayer = Box<dyn FnOnce(&mut ParamBuilder) -> Result<Box<dyn Layer>>>;
 
 /// A layer whose shapes are known, before its tensors are created.
-pub struct Plan {
+pub struct LayerPlan {
     /// What comes out.
-    pub(super) output: Flow,
-    make: Make,
+    pub(super) output: SampleShape,
+    make: MakeLayer,
 }
 
-impl Plan {
+impl LayerPlan {
     #[expect(clippy::unnecessary_box_returns, reason = "what a component builds is boxed")]
     pub(super) fn new<L: Layer + 'static>(
-        output: Flow,
+        output: SampleShape,
         make: impl FnOnce(&mut ParamBuilder) -> Result<L> + 'static,
     ) -> Box<Self> {
         let make = |builder: &mut ParamBuilder| Ok(Box::new(make(builder)?) as Box<dyn Layer>);
@@ -111,9 +112,9 @@ impl Plan {
 
 /// Layers in sequence.
 #[derive(Debug)]
-pub(super) struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
+pub(super) struct LayerStack(Vec<(LayerOutput, Box<dyn Layer>)>);
 
-impl Chain {
+impl LayerStack {
     /// The output of some of the layers.
     pub(super) fn forward_some(
         &self,
@@ -129,56 +130,56 @@ impl Chain {
     }
 }
 
-impl Layer for Chain {
+impl Layer for LayerStack {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         self.forward_some(0..self.0.len(), input, mode)
     }
 }
 
 /// Layers in sequence whose shapes are known, before their tensors are created.
-pub(super) struct ChainPlan {
+pub(super) struct StackPlan {
     /// What comes out of the last one.
-    pub(super) output: Flow,
-    plans: Vec<(String, Box<Plan>)>,
+    pub(super) output: SampleShape,
+    plans: Vec<(String, Box<LayerPlan>)>,
 }
 
-impl ChainPlan {
+impl StackPlan {
     /// Creates the tensors; `begin` is called before those of each layer.
     pub(super) fn make(
         self,
         builder: &mut ParamBuilder,
         begin: impl Fn(&mut ParamBuilder, &str),
-    ) -> Result<Chain> {
+    ) -> Result<LayerStack> {
         let layers = self.plans.into_iter().map(|(path, plan)| {
             begin(builder, &path);
             let output = builder.layer(&path);
             Ok((output, plan.make(builder)?))
         });
-        Ok(Chain(layers.collect::<Result<_>>()?))
+        Ok(LayerStack(layers.collect::<Result<_>>()?))
     }
 }
 
 /// Plans layers in sequence; `path` is the key of their list.
-pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<ChainPlan> {
-    let (mut plans, mut flow) = (Vec::with_capacity(tables.len()), flow);
+pub(super) fn stack(tables: Vec<Tree>, path: &str, sample: SampleShape) -> Result<StackPlan> {
+    let (mut plans, mut sample) = (Vec::with_capacity(tables.len()), sample);
     for (index, Tree(table)) in tables.into_iter().enumerate() {
-        let site = Site { path: format!("{path}.{index}"), flow };
-        let plan = single(table, &site)?;
-        flow = plan.output.clone();
-        plans.push((site.path, plan));
+        let at = LayerInput { path: format!("{path}.{index}"), sample };
+        let plan = single(table, &at)?;
+        sample = plan.output.clone();
+        plans.push((at.path, plan));
     }
-    Ok(ChainPlan { output: flow, plans })
+    Ok(StackPlan { output: sample, plans })
 }
 
 /// Plans one layer. An error has the layer's path; that of a nested layer is added by the nested call.
-fn single(table: Value, site: &Site) -> Result<Box<Plan>> {
+fn single(table: Value, layer: &LayerInput) -> Result<Box<LayerPlan>> {
     let at = |name: &str, why: String| EngineError::Layer {
-        path: site.path.clone(),
+        path: layer.path.clone(),
         name: name.to_owned(),
         why,
     };
     let choice = Choice::from_table("layer", table).map_err(|why| at("layer", why))?;
-    choice.build(LAYERS, site).map_err(|error| match error {
+    choice.build(LAYERS, layer).map_err(|error| match error {
         EngineError::Settings { why, .. } => at(&choice.name, why),
         EngineError::UnknownType { .. } => at(&choice.name, error.to_string()),
         other => other,

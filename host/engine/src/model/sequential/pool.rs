@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Check, Flow, Layer, Plan, Site};
+use super::plan::{Check, Layer, LayerInput, LayerPlan, SampleShape};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::Kernel;
@@ -39,7 +39,7 @@ pub(super) enum PoolKind {
 }
 
 impl PoolLayer {
-    fn plan(&self, site: &Site) -> Check<(Flow, Pooling)> {
+    fn plan(&self, at: &LayerInput) -> Check<(SampleShape, Pooling)> {
         let Self { kind, kernel, stride, padding } = *self;
         if kind == PoolKind::Global {
             if kernel.or(stride).or(padding).is_some() {
@@ -47,17 +47,17 @@ impl PoolLayer {
                     "kind = \"global\" has no kernel, stride or padding: remove them".into()
                 );
             }
-            let kept = match site.flow.numbers()? {
+            let kept = match at.sample.numbers()? {
                 [channels, _, _] => *channels,
                 [_, width] => *width,
                 found => return Err(format!("it expects images or rows, found shape {found:?}")),
             };
             return Ok((
-                site.flow.shaped([kept]),
+                at.sample.shaped([kept]),
                 Pooling { kind, side: 1, stride: 1, padding: 0 },
             ));
         }
-        let [channels, rows, columns] = site.flow.image()?;
+        let [channels, rows, columns] = at.sample.image()?;
         let extent = kernel.unwrap_or(2);
         let (stride, padding) = (stride.unwrap_or(extent), padding.unwrap_or(0));
         if 2 * padding > extent {
@@ -66,20 +66,20 @@ impl PoolLayer {
         let square = Kernel { padding, ..Kernel::same(channels, channels, extent, stride) };
         let [rows, columns] = [rows, columns].map(|length| square.side_after(length));
         if rows < 1 || columns < 1 {
-            let found = &site.flow.shape;
-            return Err(format!("a square of {extent}x{extent} does not fit into shape {found:?}"));
+            let found = &at.sample.shape;
+            return Err(format!("a window of {extent}x{extent} does not fit into shape {found:?}"));
         }
-        let output = site.flow.shaped([channels, rows, columns]);
+        let output = at.sample.shaped([channels, rows, columns]);
         Ok((output, Pooling { kind, side: extent, stride, padding }))
     }
 }
 
-impl Component<Site, Plan> for PoolLayer {
+impl Component<LayerInput, LayerPlan> for PoolLayer {
     const NAME: &'static str = "pool";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let (output, pooling) = self.plan(site).map_err(Self::refuse)?;
-        Ok(Plan::new(output, move |_builder| Ok(pooling)))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let (output, pooling) = self.plan(at).map_err(Self::refuse)?;
+        Ok(LayerPlan::new(output, move |_builder| Ok(pooling)))
     }
 }
 

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Chain, Check, Layer, Plan, Site, chain};
+use super::plan::{Check, Layer, LayerInput, LayerPlan, LayerStack, stack};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::{Conv2d, Kernel, Linear};
@@ -20,19 +20,19 @@ pub(super) struct ResidualLayer {
     projection: bool,
 }
 
-impl Component<Site, Plan> for ResidualLayer {
+impl Component<LayerInput, LayerPlan> for ResidualLayer {
     const NAME: &'static str = "residual";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
         if self.layers.is_empty() {
             return Err(Self::refuse("layers is empty: add at least one"));
         }
-        site.flow.numbers().map_err(Self::refuse)?;
-        let inner = chain(self.layers, &format!("{}.layers", site.path), site.flow.clone())?;
-        let (before, after) = (&site.flow.shape, &inner.output.shape);
+        at.sample.numbers().map_err(Self::refuse)?;
+        let inner = stack(self.layers, &format!("{}.layers", at.path), at.sample.clone())?;
+        let (before, after) = (&at.sample.shape, &inner.output.shape);
         let shortcut = shortcut(before, after, self.projection).map_err(Self::refuse)?;
-        let path = format!("{}.projection", site.path);
-        Ok(Plan::new(inner.output.clone(), move |builder| {
+        let path = format!("{}.projection", at.path);
+        Ok(LayerPlan::new(inner.output.clone(), move |builder| {
             let inner = inner.make(builder, |_, _| ())?;
             let shortcut: Option<Box<dyn Layer>> = match shortcut {
                 Shortcut::Straight => None,
@@ -79,7 +79,7 @@ fn shortcut(before: &[i64], after: &[i64], projection: bool) -> Check<Shortcut> 
 /// The layer itself.
 #[derive(Debug)]
 struct Residual {
-    inner: Chain,
+    inner: LayerStack,
     shortcut: Option<Box<dyn Layer>>,
 }
 

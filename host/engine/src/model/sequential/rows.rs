@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Layer, Plan, Site};
+use super::plan::{Layer, LayerInput, LayerPlan};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::{Attention, Embedding, SelfAttention};
@@ -18,19 +18,19 @@ pub(super) struct EmbeddingLayer {
     width: i64,
 }
 
-impl Component<Site, Plan> for EmbeddingLayer {
+impl Component<LayerInput, LayerPlan> for EmbeddingLayer {
     const NAME: &'static str = "embedding";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let found = &site.flow.shape;
-        let Some(tokens) = site.flow.tokens else {
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let found = &at.sample.shape;
+        let Some(tokens) = at.sample.tokens else {
             return Err(Self::refuse(format!(
                 "it expects tokens, found numbers of shape {found:?}"
             )));
         };
         let shape: Vec<i64> = [found.as_slice(), &[self.width]].concat();
-        let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |builder| {
+        let path = at.path.clone();
+        Ok(LayerPlan::new(at.sample.shaped(shape), move |builder| {
             Embedding::new(builder, &path, tokens, self.width, 1.0)
         }))
     }
@@ -46,14 +46,14 @@ impl Layer for Embedding {
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PositionalLayer {}
 
-impl Component<Site, Plan> for PositionalLayer {
+impl Component<LayerInput, LayerPlan> for PositionalLayer {
     const NAME: &'static str = "positional";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let [places, width] = site.flow.rows().map_err(Self::refuse)?;
-        let path = site.path.clone();
-        Ok(Plan::new(site.flow.clone(), move |builder| {
-            Ok(Positional(Embedding::new(builder, &path, places, width, 0.02)?))
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let [positions, width] = at.sample.rows().map_err(Self::refuse)?;
+        let path = at.path.clone();
+        Ok(LayerPlan::new(at.sample.clone(), move |builder| {
+            Ok(Positional(Embedding::new(builder, &path, positions, width, 0.02)?))
         }))
     }
 }
@@ -82,19 +82,19 @@ pub(super) struct AttentionLayer {
     dropout: f64,
 }
 
-impl Component<Site, Plan> for AttentionLayer {
+impl Component<LayerInput, LayerPlan> for AttentionLayer {
     const NAME: &'static str = "attention";
 
-    fn build(self, site: &Site) -> Result<Box<Plan>> {
-        let [_, width] = site.flow.rows().map_err(Self::refuse)?;
+    fn build(self, at: &LayerInput) -> Result<Box<LayerPlan>> {
+        let [_, width] = at.sample.rows().map_err(Self::refuse)?;
         let Self { heads, causal, dropout } = self;
         if width % heads != 0 {
-            let found = &site.flow.shape;
+            let found = &at.sample.shape;
             let why = format!("heads = {heads} must divide the width {width} of shape {found:?}");
             return Err(Self::refuse(why));
         }
-        let path = site.path.clone();
-        Ok(Plan::new(site.flow.clone(), move |builder| {
+        let path = at.path.clone();
+        Ok(LayerPlan::new(at.sample.clone(), move |builder| {
             SelfAttention::new(builder, &path, width, Attention { heads, causal }, dropout)
         }))
     }

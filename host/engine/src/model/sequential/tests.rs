@@ -44,7 +44,7 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
         (
             r#"[{"type": "residual", "layers": [{"type": "flatten"}, {"type": "attention"}]}]"#
                 .to_owned(),
-            "layers.0.layers.1 (attention): it expects rows [places, width], found shape [192]",
+            "layers.0.layers.1 (attention): it expects rows [positions, width], found shape [192]",
         ),
         (
             r#"[{"type": "norm", "kind": "group", "groups": 2}]"#.to_owned(),

@@ -13,7 +13,7 @@ fn table(order: Order, stages: u32, micros: u32, chunks: u32) -> Table {
     Table::new(order, layout(stages, micros, chunks))
 }
 
-/// The passes of a stage as `f0 b0`, with the chunk after a dot where there are several.
+/// The passes of a stage as `f0 b0`, with the chunk after a dot if there are several.
 fn passes(table: &Table, stage: usize) -> String {
     let name = |letter, part: &MicroPart| match table.layout().chunks {
         1 => format!("{letter}{}", part.micro),

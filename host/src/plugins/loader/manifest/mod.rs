@@ -2,11 +2,11 @@
 
 mod error;
 mod json;
+mod owner;
 mod param;
-mod subject;
 
 pub use error::ManifestError;
-pub(super) use subject::Subject;
+pub(super) use owner::ManifestOwner;
 
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::every::Every;
@@ -47,7 +47,7 @@ pub struct HookManifest {
     pub ops: Vec<String>,
     /// What to do when it fails and the config does not say.
     pub on_error: Option<OnError>,
-    /// Its parameters; `None` where they are not known from outside.
+    /// Its parameters; `None` if they are not known from outside.
     pub params: Option<Vec<Param>>,
 }
 
@@ -73,12 +73,12 @@ pub struct MetricManifest {
     pub unit: String,
     /// The operators of libtorch that it calls.
     pub ops: Vec<String>,
-    /// Its parameters; `None` where they are not known from outside.
+    /// Its parameters; `None` if they are not known from outside.
     pub params: Option<Vec<Param>>,
 }
 
 impl HookManifest {
-    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+    pub(super) fn parse(text: &str, of: &ManifestOwner<'_>) -> Result<Self, ManifestError> {
         let json: HookJson = of.json(text)?;
         of.check_name(json.name)?;
         let (points, unknown_points) = of.points(json.points)?;
@@ -115,7 +115,7 @@ impl HookManifest {
 }
 
 impl MetricManifest {
-    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+    pub(super) fn parse(text: &str, of: &ManifestOwner<'_>) -> Result<Self, ManifestError> {
         let json: MetricJson = of.json(text)?;
         of.check_name(json.name)?;
         let better = of.word("better", &json.better, "higher or lower", Better::from_name)?;
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     fn parse(newer: bool, json: &str) -> Result<HookManifest, String> {
-        let subject = Subject { kind: "hook", name: "Ema", newer };
-        HookManifest::parse(json, &subject).map_err(|error| error.to_string())
+        let owner = ManifestOwner { kind: "hook", name: "Ema", newer };
+        HookManifest::parse(json, &owner).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for TypeVisitor {
         )
     }
 
-    /// A type that only a newer plugin-api knows is one about which nothing is known.
+    /// A type that only a newer plugin-api knows is treated as `any`.
     fn visit_str<E: de::Error>(self, name: &str) -> Result<TypeJson, E> {
         Ok(TypeJson(match name {
             "bool" => ParamType::Bool,

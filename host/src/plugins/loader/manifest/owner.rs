@@ -7,9 +7,9 @@ use hookrack_plugin_api::name::nearest;
 use serde::Deserialize;
 use std::fmt;
 
-/// Whose manifest is read. A library that is newer than the host may use words that the host does not know; in any
-/// other they are misspelt.
-pub(crate) struct Subject<'a> {
+/// Whose manifest is read. A library newer than the host may use words that the host does not know; in any other such
+/// words are typos.
+pub(crate) struct ManifestOwner<'a> {
     /// "hook" or "metric".
     pub(crate) kind: &'static str,
     /// The name in its table.
@@ -18,10 +18,10 @@ pub(crate) struct Subject<'a> {
     pub(crate) newer: bool,
 }
 
-impl Subject<'_> {
+impl ManifestOwner<'_> {
     pub(super) fn json<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ManifestError> {
         serde_json::from_str(text).map_err(|error| ManifestError::Json {
-            subject: self.to_string(),
+            owner: self.to_string(),
             cause: one_line(&error.to_string()),
         })
     }
@@ -29,7 +29,7 @@ impl Subject<'_> {
     pub(super) fn check_name(&self, says: Option<String>) -> Result<(), ManifestError> {
         match says {
             Some(says) if says != self.name => {
-                Err(ManifestError::Name { subject: self.to_string(), says: one_line(&says) })
+                Err(ManifestError::Name { owner: self.to_string(), says: one_line(&says) })
             }
             _ => Ok(()),
         }
@@ -50,16 +50,16 @@ impl Subject<'_> {
                     unknown.push(name);
                 }
                 None => {
-                    let subject = self.to_string();
+                    let owner = self.to_string();
                     let nearest = nearest_point(&name);
-                    return Err(ManifestError::Point { subject, point: one_line(&name), nearest });
+                    return Err(ManifestError::Point { owner, point: one_line(&name), nearest });
                 }
             }
         }
         Ok((points, unknown))
     }
 
-    /// The meaning of a word; nothing for an empty one, and for one that only a newer host knows.
+    /// The meaning of a word; `None` for an empty one, and for one that only a newer host knows.
     pub(super) fn word<T>(
         &self,
         key: &'static str,
@@ -71,12 +71,12 @@ impl Subject<'_> {
         if known.is_some() || word.is_empty() || self.newer {
             return Ok(known);
         }
-        let (subject, says) = (self.to_string(), one_line(word));
-        Err(ManifestError::Word { subject, key, says, expected })
+        let (owner, says) = (self.to_string(), one_line(word));
+        Err(ManifestError::Word { owner, key, says, expected })
     }
 }
 
-impl fmt::Display for Subject<'_> {
+impl fmt::Display for ManifestOwner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.kind, self.name)
     }

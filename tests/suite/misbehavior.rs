@@ -145,7 +145,7 @@ fn every_library_fixture_has_one_expectation() {
 }
 
 #[test]
-fn each_misbehaviour_is_handled_as_its_run_txt_says() {
+fn each_misbehavior_is_handled_as_its_run_txt_says() {
     let mut cases: Vec<_> = fs::read_dir(fixtures()).unwrap().map(|e| e.unwrap().path()).collect();
     cases.retain(|case| case.join("run.txt").exists());
     cases.sort();

@@ -1,7 +1,7 @@
 //! Verifies a library by a lock file or by the signature of a trusted key.
 
 use super::super::loader::Image;
-use super::lock::{Finding, LockError, LockFile};
+use super::lock::{LockError, LockFile, LockStatus};
 use super::signature::{KeyError, PublicKeys};
 use super::{TrustError, Verification};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A lock file and keys, one of which must verify a library.
 #[derive(Debug)]
-pub(super) struct Evidence {
+pub(super) struct Verifier {
     lock: Option<Result<LockFile, LockError>>,
     keys: Result<PublicKeys, KeyError>,
 }
@@ -41,22 +41,22 @@ impl fmt::Display for Unverified {
     }
 }
 
-impl Evidence {
+impl Verifier {
     /// Reads the files.
     pub(super) fn new(lock: Option<&Path>, keys: &[PathBuf]) -> Self {
         Self { lock: lock.map(LockFile::read), keys: PublicKeys::read(keys) }
     }
 
-    /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
+    /// A lock file with another sha256, or an invalid signature, is an error even if the other check passes.
     pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
         let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
         let signer = keys.signer(image)?;
         let lock =
             self.lock.as_ref().map(|lock| lock.as_ref().map_err(Clone::clone)).transpose()?;
         let locked = match lock.map(|lock| lock.find(image)) {
-            Some(Finding::Same) => true,
-            Some(Finding::Unknown) | None => false,
-            Some(Finding::Other(error)) => return Err(error.into()),
+            Some(LockStatus::Same) => true,
+            Some(LockStatus::Unknown) | None => false,
+            Some(LockStatus::Other(error)) => return Err(error.into()),
         };
         if !locked && signer.is_none() {
             let lock = lock.map(|lock| lock.path.clone());

@@ -10,7 +10,11 @@ use std::path::Path;
 
 /// Applies the rules once the checkpoint of iteration `newest` is in place. Later checkpoints belong to an abandoned
 /// continuation of the run: neither they nor damaged ones are touched.
-pub(super) fn settle(folder: &Path, newest: u64, rules: &[Rule]) -> Result<(), RunDirError> {
+pub(super) fn apply_retention(
+    folder: &Path,
+    newest: u64,
+    rules: &[Rule],
+) -> Result<(), RunDirError> {
     if rules.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The path from the folder `from` to the folder `to`, both of which exist: relative, so that the two can be moved
 /// together, unless they have nothing in common but the root.
-pub(super) fn reached(from: &Path, to: &Path) -> Result<String, NewPluginError> {
+pub(super) fn between(from: &Path, to: &Path) -> Result<String, NewPluginError> {
     let whole = |path: &Path| {
         path.canonicalize()
             .map_err(|source| NewPluginError::Write { path: path.to_owned(), source })
