@@ -99,9 +99,9 @@ pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result
         .into_iter()
         .find(|hook| hook.name() == "MainHook")
         .ok_or(BenchError::NoHook("MainHook"))?;
-    let mut hooks = vec![attached(&main, "main".to_owned(), true, context)?];
+    let mut hooks = vec![attached(&main, "main", true, context)?];
     for i in 0..count {
-        hooks.push(attached(kind, format!("noop{i}"), false, context)?);
+        hooks.push(attached(kind, &format!("noop{i}"), false, context)?);
     }
     let specs: Vec<_> = hooks.iter().map(|hook| hook.spec.clone()).collect();
     Ok(Rack::new(hooks, &Plan::new(&specs)?, Rc::clone(&context.progress)))
@@ -109,12 +109,12 @@ pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result
 
 fn attached(
     kind: &HookType,
-    name: String,
+    name: &str,
     is_default: bool,
     context: &Rc<Context>,
 ) -> Result<Attached, BenchError> {
     let points = kind.manifest.points.clone();
-    let at = HookSpec::at(&name, Level::NORMAL, points);
+    let at = HookSpec::at(name, Level::NORMAL, points);
     let spec = HookSpec { type_name: kind.name().to_owned(), is_default, ..at };
     Ok(Attached { spec, instance: instance(kind, context)?, disabled: false })
 }
