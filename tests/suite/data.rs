@@ -104,9 +104,8 @@ fn a_token_is_the_same_character_in_every_split() {
     bench.write("one.txt", &"abcabc".repeat(10));
     bench.write("other.txt", &"abdabd".repeat(10));
     let sets = |more: &str| {
-        let split = |key: &str, name: &str| {
-            format!("data.{key}={{_delete_=true, {}{more}}}", text(name))
-        };
+        let split =
+            |key: &str, name: &str| format!("data.{key}={{_delete_=true, {}{more}}}", text(name));
         [model.to_owned(), split("train", "one.txt"), split("val", "other.txt")]
     };
     let check = |sets: [String; 3]| {

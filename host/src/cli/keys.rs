@@ -85,13 +85,16 @@ fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     let plain = boxed().and_then(SecretKeyBox::into_unencrypted_secret_key);
     let shown = path.display();
     if plain.is_err() && is_public_key(&text) {
-        let why = format!("{shown} is a public key: sign with the secret key, NAME.key of `hookrack keygen NAME`");
+        let why = format!(
+            "{shown} is a public key: sign with the secret key, NAME.key of `hookrack keygen NAME`"
+        );
         return Err(Failure::usage(why));
     }
     // A key with a password asks for it on the terminal.
     let key = plain.or_else(|_| boxed()?.into_secret_key(None));
     key.map_err(|error| {
-        let hint = if has_terminal() { "" } else { ": a password can be entered on a terminal only" };
+        let hint =
+            if has_terminal() { "" } else { ": a password can be entered on a terminal only" };
         Failure::usage(format!("{shown} cannot be used: {error}{hint}"))
     })
 }

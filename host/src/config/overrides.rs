@@ -85,8 +85,7 @@ fn read_override(document: &Arc<Document>) -> Result<Override, ConfigErrors> {
     let start = document.text.len() - value.len();
     let part = start..start + value.trim_end().len();
     // `-s model.type=MLP`: shells eat quotes, so a bare word is a string.
-    let bare =
-        || Ok(Node::str(&document.text[part.clone()], Origin::at(document, part.clone())));
+    let bare = || Ok(Node::str(&document.text[part.clone()], Origin::at(document, part.clone())));
     let value = parse_value(document, part.clone()).unwrap_or_else(bare)?;
     Ok(Override { steps, value })
 }

@@ -21,8 +21,7 @@ fn frozen_parameters_stay_as_they_are_until_they_are_freed() {
     let epochs = "params = [\"*bias\"]\nfreeze_at_epoch = 2\nunfreeze_at_epoch = 1\n";
     let bench = self::bench("FreezeUnfreezeHook", epochs);
     let (ran, _) = bench.train("run", &[]);
-    ran.expect(4)
-        .says(&["unfreeze_at_epoch = 1 must be greater than freeze_at_epoch = 2"]);
+    ran.expect(4).says(&["unfreeze_at_epoch = 1 must be greater than freeze_at_epoch = 2"]);
 }
 
 #[test]
