@@ -196,6 +196,18 @@ fn a_checkpoint_with_another_metrics_state_is_used_by_force() {
 }
 
 #[test]
+fn eval_and_predict_do_not_depend_on_the_optimizer_of_the_config() {
+    let bench = Bench::new("");
+    bench.trained("run", &[]);
+    for command in ["eval", "predict"] {
+        let args = [command, "config.toml", "--checkpoint", "run"];
+        let same = bench.run(args).expect(0).stdout.clone();
+        let other = args.iter().copied().chain(["-s", "optimizer.type=SGD"]);
+        assert_eq!(bench.run(other).expect(0).stdout, same);
+    }
+}
+
+#[test]
 fn predictions_are_the_outputs_that_eval_measures() {
     let bench = Bench::bare();
     let digits = "type = \"Digits\"\nsplit = \"val\"\n";

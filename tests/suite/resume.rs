@@ -221,6 +221,19 @@ fn what_differs_is_reported_and_what_cannot_work_is_refused_until_it_is_forced()
 }
 
 #[test]
+fn another_optimizer_starts_without_state_by_force() {
+    let bench = bench();
+    train(&bench, "run", &["-s", "train.max_epochs=1"]).0.expect(0);
+    let other = ["--resume", "-s", "optimizer={_delete_=true, type='Adagrad'}"];
+    let said = ["optimizer.type: \"Adagrad\" was", "--force"];
+    train(&bench, "run", &other).0.expect(2).says(&said);
+    let forced: Vec<_> = other.iter().copied().chain(["--force"]).collect();
+    let (ran, run) = train(&bench, "run", &forced);
+    ran.expect(0).says(&["the optimizer starts without state: the saved optimizer does not match"]);
+    assert_eq!(run.record()["iter"], 30);
+}
+
+#[test]
 fn a_checkpoint_may_be_named_and_later_ones_are_passed_over() {
     let bench = bench();
     let (_, whole) = train(&bench, "whole", &[]);

@@ -22,6 +22,6 @@ impl FromCheckpoint {
     /// Reads it.
     pub(super) fn open(&self) -> Result<Resume, Failure> {
         let (_, checkpoint) = checkpoint::open(&self.checkpoint)?;
-        Ok(Resume { checkpoint, force: self.force })
+        Ok(Resume { checkpoint, force: self.force, with_optimizer: false })
     }
 }

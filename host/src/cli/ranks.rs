@@ -251,7 +251,7 @@ pub(super) fn train_as_worker(
     let mut trainer = Trainer::assemble(parts, &job, Writers::new(facts), None, interrupt)?;
     join(&mut trainer, world, &job.config)?;
     if let Some(checkpoint) = checkpoint {
-        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force });
+        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force, with_optimizer: true });
     }
     trainer.limit(args.limits(&job));
     super::exit::code_in(trainer.fit(), &job.config)

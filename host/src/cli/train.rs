@@ -245,7 +245,7 @@ fn train_as_main(
         }
     };
     if let Some((_, checkpoint)) = start.checkpoint.take() {
-        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force });
+        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force, with_optimizer: true });
     }
     if let Some(act) = when_started {
         trainer.when_started(act);

@@ -96,7 +96,11 @@ fn resume(case: &CaseEnv, entries: &str, folder: &Path) -> Result<Trainer, Strin
     let mut trainer = case.assemble_in(&job, folder)?;
     let newest = checkpoint::newest_valid(&folder.join("checkpoints"));
     if let Some(newest) = newest.map_err(|error| error.to_string())? {
-        trainer.resume_from(Resume { checkpoint: newest.checkpoint, force: false });
+        trainer.resume_from(Resume {
+            checkpoint: newest.checkpoint,
+            force: false,
+            with_optimizer: true,
+        });
     }
     match trainer.fit() {
         Ending::Failed(error) => Err(error.to_string()),

@@ -17,7 +17,7 @@ impl Trainer {
         let path = path.ok_or_else(|| RunDirError::NoCheckpoint { path: PathBuf::new() })?;
         let checkpoint = checkpoint::choose(&path, &request.wanted)?;
         if !request.weights_only {
-            self.resume_from(Resume { checkpoint, force: false });
+            self.resume_from(Resume { checkpoint, force: false, with_optimizer: true });
             return self.restore();
         }
         let model = checkpoint.model.all()?.into_iter();

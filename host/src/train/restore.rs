@@ -15,8 +15,10 @@ use tch::Kind;
 pub struct Resume {
     /// Its contents.
     pub checkpoint: Checkpoint,
-    /// Continue without the state of a hook that rejects it.
+    /// Continue without a state that does not fit: that of a hook that rejects it, or of another optimizer.
     pub force: bool,
+    /// Restore the optimizer too; passes without training do not step it.
+    pub with_optimizer: bool,
 }
 
 impl Trainer {
@@ -27,8 +29,9 @@ impl Trainer {
 
     /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
-        let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
-        let restored = self.restore_engine(&checkpoint);
+        let Some(resume) = self.resume.take() else { return Ok(()) };
+        let restored = self.restore_engine(&resume);
+        let Resume { checkpoint, force, .. } = resume;
         self.locate(restored)?;
         self.restore_hooks(&checkpoint, force)?;
         let Checkpoint { rng, rank_rng, state, .. } = checkpoint;
@@ -72,13 +75,21 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_engine(&mut self, checkpoint: &Checkpoint) -> std::result::Result<(), EngineError> {
-        let Checkpoint { model, optimizer, engine: saved, state, .. } = checkpoint;
+    fn restore_engine(&mut self, resume: &Resume) -> std::result::Result<(), EngineError> {
+        let Checkpoint { model, optimizer, engine: saved, state, .. } = &resume.checkpoint;
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(model)?;
         // Only trainable parameters have state.
         engine.recall(saved)?;
-        engine.load_optimizer_state(optimizer)?;
+        if resume.with_optimizer {
+            match engine.load_optimizer_state(optimizer) {
+                // A mismatch is found before anything is changed.
+                Err(why @ EngineError::State { .. }) if resume.force => {
+                    tracing::warn!("the optimizer starts without state: {why}");
+                }
+                loaded => loaded?,
+            }
+        }
         engine.set_lr_position(state.position.lr_position);
         engine.load_state(saved)?;
         let lr = engine.lr();
