@@ -175,7 +175,7 @@ impl ConfigError {
             Self::OverrideBase { .. } => {
                 Some("write a small config file that names the base".into())
             }
-            Self::OverrideEntry { entries, .. } => Some(entries_help(entries)),
+            Self::OverrideEntry { len, names, .. } => Some(entries_help(*len, names)),
             _ => self.help_on_values().or_else(|| self.help_on_names()),
         }
     }
@@ -286,12 +286,14 @@ fn few(what: &str, names: &[String]) -> Option<String> {
     (1..=6).contains(&names.len()).then(|| format!("{what} {}", names.join(", ")))
 }
 
-fn entries_help(entries: &[String]) -> String {
-    if entries.is_empty() {
+fn entries_help(len: usize, names: &[String]) -> String {
+    let Some(last) = len.checked_sub(1) else {
         return "the list is empty; add the entry to a config file first".into();
+    };
+    if names.is_empty() {
+        return format!("entries are addressed by index, from 0 to {last}");
     }
-    let last = entries.len() - 1;
-    few("entries are addressed by index from 0 or by name:", entries)
+    few("entries are addressed by index from 0 or by name:", names)
         .unwrap_or_else(|| format!("entries are addressed by index from 0 to {last} or by name"))
 }
 

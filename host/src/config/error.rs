@@ -53,7 +53,7 @@ pub enum ConfigError {
     #[error("`_base_` cannot be set on the command line")]
     OverrideBase { at: Origin },
     #[error("`{list}` has no entry `{wanted}`")]
-    OverrideEntry { at: Origin, list: String, wanted: String, entries: Vec<String> },
+    OverrideEntry { at: Origin, list: String, wanted: String, len: usize, names: Vec<String> },
 
     #[error("unknown key `{key}` at the top of the file")]
     UnknownSection { at: Origin, key: String, nearest: Option<&'static str> },

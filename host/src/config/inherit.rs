@@ -62,8 +62,9 @@ impl Reader {
             ConfigErrors::from(ConfigError::BaseUnreadable { at, path, why })
         };
         let path = physical(&dir.join(&base.path)).map_err(|why| unreadable(reason(&why)))?;
-        if !path.is_file() {
-            let why = if path.is_dir() { "it is a folder" } else { "no such file" };
+        let kind = path.metadata().map_err(|why| unreadable(reason(&why)))?.file_type();
+        if !kind.is_file() {
+            let why = if kind.is_dir() { "it is a folder" } else { "it is not a regular file" };
             return Err(unreadable(why.into()));
         }
         self.may_be_read(&path, &base.at)?;

@@ -80,13 +80,13 @@ fn read_override(document: &Arc<Document>) -> Result<Override, ConfigErrors> {
     if let Some(step) = steps.first().filter(|step| step.key == BASE) {
         return Err(ConfigError::OverrideBase { at: step.origin.clone() }.into());
     }
-    let start = equals + 1;
+    // Spaces around a value, as in `-s "a = 3"`, are no part of it.
+    let value = document.text[equals + 1..].trim_start();
+    let start = document.text.len() - value.len();
+    let part = start..start + value.trim_end().len();
     // `-s model.type=MLP`: shells eat quotes, so a bare word is a string.
-    let bare = || {
-        let origin = Origin::at(document, start..document.text.len());
-        Ok(Node::str(document.text[start..].trim(), origin))
-    };
-    let value = parse_value(document, start).unwrap_or_else(bare)?;
+    let bare = || Ok(Node::str(&document.text[part.clone()], Origin::at(document, part.clone())));
+    let value = parse_value(document, part.clone()).unwrap_or_else(bare)?;
     Ok(Override { steps, value })
 }
 
@@ -168,7 +168,7 @@ fn set(
     // A missing list entry is always a mistake.
     let is_empty_list = matches!(so_far.path.as_str(), "custom_hooks" | "metrics");
     if is_empty_list && node.as_table().is_some_and(|table| table.entries.is_empty()) {
-        return Err(no_entry(step, &so_far.path, Vec::new()));
+        return Err(no_entry(step, &so_far.path, &[]));
     }
     if node.as_table().is_none() {
         *node = Node::table(Table::default(), so_far.at.clone());
@@ -204,13 +204,15 @@ fn find_entry<'a>(
     };
     match index.and_then(|index| entries.get_mut(index)) {
         Some(entry) => Ok(entry),
-        None => Err(no_entry(step, path, names.into_iter().flatten().collect())),
+        None => Err(no_entry(step, path, &names)),
     }
 }
 
-fn no_entry(step: &Step, list: &str, entries: Vec<String>) -> ConfigError {
+/// Entries such as numbers have no names.
+fn no_entry(step: &Step, list: &str, entries: &[Option<String>]) -> ConfigError {
     let (at, list, wanted) = (step.origin.clone(), list.to_owned(), step.key.clone());
-    ConfigError::OverrideEntry { at, list, wanted, entries }
+    let names = entries.iter().flatten().cloned().collect();
+    ConfigError::OverrideEntry { at, list, wanted, len: entries.len(), names }
 }
 
 /// The instance name of an entry, by default its type.
@@ -242,6 +244,8 @@ mod tests {
         assert_eq!(with("", &["a=MLP"]).unwrap(), is("a = 'MLP'"));
         assert_eq!(with("", &["a='x=y'"]).unwrap(), is("a = 'x=y'"));
         assert_eq!(with("", &["a="]).unwrap(), is("a = ''"));
+        assert_eq!(with("", &["a = 3 ", " b=\n[1, 2]\n"]).unwrap(), is("a = 3\nb = [1, 2]"));
+        assert_eq!(with("", &["a = ' x '", "b = MLP "]).unwrap(), is("a = ' x '\nb = 'MLP'"));
     }
 
     #[test]

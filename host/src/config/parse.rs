@@ -21,12 +21,13 @@ pub(super) fn parse_document(document: &Arc<Document>) -> Result<Node, ConfigErr
     builder.errors.or(Some(root))
 }
 
-/// Parses a value that starts at `offset` of a document, if it is one.
+/// Parses a part of a document as a value, if it is one.
 pub(super) fn parse_value(
     document: &Arc<Document>,
-    offset: usize,
+    part: Range<usize>,
 ) -> Option<Result<Node, ConfigErrors>> {
-    let parsed = DeValue::parse(&document.text[offset..]).ok()?;
+    let offset = part.start;
+    let parsed = DeValue::parse(&document.text[part]).ok()?;
     let mut builder = Builder { document, offset, errors: ConfigErrors::default() };
     let node = builder.node(&parsed);
     Some(builder.errors.or(node))

@@ -14,7 +14,8 @@ pub(super) struct ArrayPair {
 }
 
 impl ArrayPair {
-    /// One-dimensional integers are classes; other labels are regression targets.
+    /// One-dimensional integers are classes; other labels are regression targets. One number per sample is a target of shape `[1]`, which
+    /// is the output of a model with one output.
     pub(super) fn new(
         inputs: Array,
         labels: Array,
@@ -37,6 +38,7 @@ impl ArrayPair {
                 );
                 return Err(EngineError::Data(why));
             }
+            None if labels.sides.len() == 1 => Target::Values(vec![1]),
             None => Target::Values(labels.sample_shape()),
         };
         let is_ignored = |index| Some(labels.int(index)) == ignored;
@@ -151,6 +153,24 @@ mod tests {
         assert_eq!(Vec::<f32>::try_from(label.reshape([-1])).unwrap(), [-4.0, 0.25, 0.5, -1.0]);
         let settings = [("path", golden("arrays.npz")), ("labels", "v".into())];
         assert_eq!(build("Npz", &settings).unwrap().spec().target, Target::Values(vec![2]));
+    }
+
+    #[test]
+    fn one_number_per_sample_is_a_target_for_one_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }");
+        file.resize(127, b' ');
+        file.push(b'\n');
+        file.extend([0.5_f32, 1.5, -2.0].iter().flat_map(|value| value.to_le_bytes()));
+        let path = folder.path().join("y.npy");
+        std::fs::write(&path, file).unwrap();
+        let labels = Value::Str(path.display().to_string());
+        let data = build("Npy", &[("inputs", golden("x_f4.npy")), ("labels", labels)]).unwrap();
+        assert_eq!(data.spec().target, Target::Values(vec![1]));
+        let label = last_and_first(data.as_ref()).label;
+        assert_eq!(label.size(), [2, 1]);
+        assert_eq!(Vec::<f32>::try_from(label.reshape([-1])).unwrap(), [-2.0, 0.5]);
     }
 
     #[test]

@@ -43,6 +43,11 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
         if let Some(width) = self.hidden.iter().find(|width| **width < 1) {
             return Err(Self::refuse(format!("a hidden width of {width}: must be at least 1")));
         }
+        if context.data.has_tokens() {
+            return Err(Self::refuse(
+                "it expects numbers, but a sample is a row of tokens: use GPT, or Sequential with an embedding",
+            ));
+        }
         let given: i64 = context.data.input.iter().product();
         let inputs = self.inputs.unwrap_or(given);
         if inputs != given {
