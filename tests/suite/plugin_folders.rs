@@ -1,6 +1,6 @@
 //! Where plugin libraries are searched for, which of two is used, and the messages about unusable ones.
 
-use crate::workbench::{Bench, Ran, TINY, library, program};
+use crate::workbench::{Bench, Ran, TINY, library, program, run_in};
 use crate::workshop::compile_c;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -65,6 +65,20 @@ fn the_plugins_of_the_installation_are_found_from_any_folder() {
     installed.bench.write("elsewhere/resolved.toml", &resolved.stdout);
     fs::rename(installed.path("opt/plugins"), installed.bench.path("opt/gone")).unwrap();
     installed.run(&["check", "resolved.toml"], None).expect(0);
+}
+
+#[test]
+fn the_default_folder_is_beside_the_config_wherever_hookrack_is_started() {
+    let bench = Bench::bare();
+    let config = TINY.replace("[plugins]\ndirs = [\"plugins\"]\n", "[plugins]\nsearch = []\n");
+    bench.write("config.toml", &format!("{config}{EMA}"));
+    fs::create_dir(bench.path("elsewhere")).unwrap();
+    let args = ["check", "../config.toml"];
+    run_in(&bench.path("elsewhere"), args).expect(0);
+    // Without it, that of the current directory.
+    fs::rename(bench.path("plugins"), bench.path("elsewhere/plugins")).unwrap();
+    run_in(&bench.path("elsewhere"), args).expect(0);
+    bench.run(["check", "config.toml"]).expect(2).says(&["unknown hook `EMAIterHook`"]);
 }
 
 #[test]

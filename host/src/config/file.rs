@@ -103,7 +103,7 @@ impl ConfigFile {
         let folders = self.folders()?;
         let trust = self.trust(&folders)?;
         let Folders { dirs, search, .. } = folders;
-        if let Some(folder) = dirs.iter().find(|folder| self.is_chance(folder, &trust)) {
+        if let Some(folder) = dirs.iter().find(|folder| is_chance(folder, &trust)) {
             return Err(ConfigError::Refused {
                 at: self.root.node("plugins").map_or(&self.origin, |node| &node.origin).clone(),
                 key: "plugins.dirs".to_owned(),
@@ -125,15 +125,6 @@ impl ConfigFile {
             folders.into_iter().filter(|folder| folder.exists).map(|folder| folder.path).collect()
         };
         Ok(PluginFolders { dirs: present(dirs), search: present(search), trust })
-    }
-
-    /// Whether a folder was found only because of the current directory, although its libraries must be verified.
-    fn is_chance(&self, folder: &Folder, trust: &PluginTrust) -> bool {
-        let of_default = matches!(folder.origin, Origin::Default)
-            && folder.path.parent() != Some(self.beside().as_path());
-        let own = trust.folders.iter().find(|own| own.dir == folder.path);
-        let policy = own.map_or(trust.policy, |own| own.policy);
-        folder.exists && (folder.is_of_current || of_default) && policy == TrustPolicy::Require
     }
 
     /// The folder of the config.
@@ -195,9 +186,17 @@ impl ConfigFile {
             }
         };
         let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
-        let dirs = plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker));
+        let dirs =
+            plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, self.beside(), checker));
         let search = locate::search(plugins.node("search"), &self.search);
         let trust = locate::trust(&plugins, &self.default_lock(), checker);
         Folders { dirs: dirs.unwrap_or_default(), search, trust }
     }
+}
+
+/// Whether a folder was found only because of the current directory, although its libraries must be verified.
+fn is_chance(folder: &Folder, trust: &PluginTrust) -> bool {
+    let own = trust.folders.iter().find(|own| own.dir == folder.path);
+    let policy = own.map_or(trust.policy, |own| own.policy);
+    folder.exists && folder.is_of_current && policy == TrustPolicy::Require
 }

@@ -71,13 +71,13 @@ impl Folders {
 /// The folders that a checked `plugins.dirs` names.
 ///
 /// A relative folder is searched for beside the config that names it, then in the current directory:
-/// configs in a folder of their own share the `plugins/` of the project. The default folder
-/// need not exist.
-pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder> {
+/// configs in a folder of their own share the `plugins/` of the project. The default folder, which
+/// no config names, belongs to the config itself and need not exist.
+pub(super) fn plugin_dirs(dirs: &Node, config: &Path, checker: &mut Checker<'_>) -> Vec<Folder> {
     let mut found = Vec::new();
     for node in dirs.as_list().unwrap_or_default() {
         let Some(written) = node.as_str() else { continue };
-        match plugin_dir(written, &node.origin, checker.current) {
+        match plugin_dir(written, &node.origin, config, checker.current) {
             Ok(folder) => found.push(folder),
             Err(error) => checker.errors.push(error),
         }
@@ -134,7 +134,8 @@ fn place_folder(entry: &mut Node, checker: &mut Checker<'_>) {
     let Item::Table(table) = &mut entry.item else { return };
     for field in table.entries.iter_mut().filter(|field| field.key == "dir") {
         let Some(written) = field.node.as_str() else { continue };
-        match plugin_dir(written, &field.node.origin, checker.current) {
+        // Always written, so that it is beside its own config.
+        match plugin_dir(written, &field.node.origin, checker.current, checker.current) {
             Ok(folder) => {
                 let path = folder.path.display().to_string();
                 field.node = Node::str(path, field.node.origin.clone());
@@ -144,7 +145,12 @@ fn place_folder(entry: &mut Node, checker: &mut Checker<'_>) {
     }
 }
 
-fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, ConfigError> {
+fn plugin_dir(
+    written: &str,
+    at: &Origin,
+    config: &Path,
+    current: &Path,
+) -> Result<Folder, ConfigError> {
     let at = at.clone();
     let key = "plugins.dirs".to_owned();
     if written.is_empty() {
@@ -153,7 +159,7 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, Conf
     if has_variable(written) {
         return Err(ConfigError::VariableInPath { at, key });
     }
-    let beside = at.document().map_or(current, |document| &document.dir);
+    let beside = at.document().map_or(config, |document| &document.dir);
     let mut candidates = vec![clean(&beside.join(written)), clean(&current.join(written))];
     candidates.dedup();
     if let Some(index) = candidates.iter().position(|dir| dir.is_dir()) {
@@ -163,7 +169,7 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, Conf
     let dir = written.to_owned();
     match &at {
         Origin::Default => {
-            let path = clean(&current.join(written));
+            let path = clean(&beside.join(written));
             Ok(Folder { path, origin: at, exists: false, is_of_current: false })
         }
         Origin::Written { .. } if candidates.iter().any(|path| path.exists()) => {
