@@ -51,7 +51,7 @@ fn files_have_the_values_that_were_put_and_no_median_of_them() {
 fn the_console_says_what_it_shows_a_median_of() {
     let bench = Bench::new("");
     let (ran, _) = bench.train("run", &["-s", "default_hooks.logger.interval=1"]);
-    let said = "loss: median of the last 20 iterations; the files have every value";
+    let said = "loss: median of the last 20 iterations; the files have the raw values";
     assert_eq!(
         ran.expect(0).stdout.lines().filter(|line| *line == said).count(),
         1,

@@ -142,7 +142,7 @@ impl Console {
         let names: Vec<_> = smooth.map(|(name, _)| name).collect();
         let of = format!("median of the last {WINDOW} iterations");
         (!names.is_empty())
-            .then(|| format!("{}: {of}; the files have every value", names.join(", ")))
+            .then(|| format!("{}: {of}; the files have the raw values", names.join(", ")))
     }
 
     /// The position of training.
@@ -326,7 +326,7 @@ mod tests {
             whole(&console.train_line(&events, &progress)),
             "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
         );
-        let legend = "loss: median of the last 20 iterations; the files have every value";
+        let legend = "loss: median of the last 20 iterations; the files have the raw values";
         assert_eq!(console.legend(&events).unwrap(), legend);
         console.show(&["lr".to_owned()]);
         assert_eq!(console.legend(&events), None);
