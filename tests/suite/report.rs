@@ -43,6 +43,15 @@ fn a_run_ends_with_a_page_that_has_curves_metrics_times_config_and_environment()
 }
 
 #[test]
+fn the_page_of_a_run_with_infinite_weights_says_so() {
+    let bench = Bench::new(MORE);
+    let (ran, run) = bench.train("run", &["-s", "optimizer.lr=1e30"]);
+    ran.expect(0).prints(&["warning: the weights are NaN or infinite"]);
+    assert!(run.text("report.html").contains("Warning: the weights are NaN or infinite"));
+    assert!(!bench.trained("other", &[]).text("report.html").contains("Warning: "));
+}
+
+#[test]
 fn the_page_of_a_run_can_be_made_again_and_elsewhere() {
     let bench = Bench::new(MORE);
     let run = bench.trained("run", &["--quiet"]);

@@ -123,7 +123,12 @@ pub fn range(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         Some((low.min(number), high.max(number)))
     });
     found.map(|(low, high)| {
-        let room = if high > low { (high - low) * 0.04 } else { low.abs().max(1.0) * 0.1 };
+        let room = match (high > low, low == 0.0) {
+            (true, _) => (high - low) * 0.04,
+            // Around the number: a constant learning rate of 0.001 is not drawn as if it were 0.
+            (false, false) => low.abs() * 0.1,
+            (false, true) => 0.1,
+        };
         (low - room, high + room)
     })
 }
@@ -314,6 +319,7 @@ mod tests {
     #[test]
     fn equal_numbers_have_a_range_and_no_numbers_have_none() {
         assert_eq!(range([0.0, f64::NAN].into_iter()), Some((-0.1, 0.1)));
+        assert_eq!(range([-0.5, -0.5].into_iter()), Some((-0.55, -0.45)));
         assert_eq!(range([f64::NAN].into_iter()), None);
     }
 }

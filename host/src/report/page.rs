@@ -48,6 +48,9 @@ fn head(out: &mut String, run: &Run) {
     if let Some(why) = record["why"].as_str() {
         _ = writeln!(out, "<div>{}</div>", escape(why));
     }
+    if let Some(warning) = record["warning"].as_str() {
+        _ = writeln!(out, "<div class=\"warning\">Warning: {}</div>", escape(warning));
+    }
     let mut facts = Vec::new();
     if let (Some(epoch), Some(iter)) = (record["epoch"].as_u64(), record["iter"].as_u64()) {
         facts.push(format!("{epoch} epochs, {iter} iterations"));

@@ -4,12 +4,13 @@ use super::directory::RunDir;
 use super::error::RunDirError;
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The record of a run, written at its start and at its end.
 pub struct Record {
     json: serde_json::Map<String, Json>,
-    began: SystemTime,
+    /// Durations do not follow the clock of the machine, which may be set while the run is in progress.
+    began: Instant,
 }
 
 fn seconds(time: SystemTime) -> f64 {
@@ -29,21 +30,20 @@ fn machine() -> Json {
 impl Record {
     /// A record of a run that starts now.
     pub fn begin(command: &str, config: &str, plugins: &[Json]) -> Self {
-        let began = SystemTime::now();
         let json = json!({
             "hookrack": env!("CARGO_PKG_VERSION"),
             "libtorch": crate::torch::info::version(),
             "command": command,
             "config": config,
             "pid": std::process::id(),
-            "began": seconds(began),
+            "began": seconds(SystemTime::now()),
             "threads": tch::get_num_threads(),
             "machine": machine(),
             "plugins": plugins,
             "outcome": "running",
         });
         let Json::Object(json) = json else { unreachable!("an object was written above") };
-        Self { json, began }
+        Self { json, began: Instant::now() }
     }
 
     /// Records the checkpoint that the run resumes from, and the contents of its previous record.
@@ -70,7 +70,7 @@ impl Record {
         if !why.is_empty() {
             self.set("why", why);
         }
-        self.set("seconds", self.began.elapsed().unwrap_or_default().as_secs_f64());
+        self.set("seconds", self.began.elapsed().as_secs_f64());
     }
 
     /// Writes the record to the run directory.
