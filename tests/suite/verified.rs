@@ -98,6 +98,32 @@ fn a_folder_has_a_policy_of_its_own() {
 }
 
 #[test]
+fn plugins_lists_a_library_that_was_changed_since_it_was_locked() {
+    let bench = bench("");
+    bench.run(["lock", "config.toml"]).expect(0);
+    assert!(!bench.run(["plugins", "config.toml"]).expect(0).stdout.contains("warning"));
+    change_library(&bench);
+    let said = "it was rebuilt or changed; check it, then run `hookrack lock` again";
+    bench.run(["plugins", "config.toml"]).expect(0).prints(&[
+        "  warning: ",
+        "libx.so: has sha256 ",
+        said,
+    ]);
+    bench.run(["plugins", "config.toml", "--json"]).expect(0).prints(&["\"warning\": \"", said]);
+}
+
+#[test]
+fn without_a_terminal_keys_need_no_password_and_a_public_key_signs_nothing() {
+    let bench = Bench::bare();
+    let mut keygen = Command::new("setsid");
+    keygen.arg("--wait").arg(program()).args(["keygen", "team"]).current_dir(bench.path("."));
+    Ran::of(&mut keygen).expect(2).says(&["there is no terminal", "--no-password"]);
+    bench.run(["keygen", "team", "--no-password"]).expect(0);
+    let ran = bench.run(["sign", "--key", "team.pub", "plugins/libema.so"]);
+    ran.expect(2).says(&["team.pub is a public key: sign with the secret key"]);
+}
+
+#[test]
 fn a_signature_by_a_trusted_key_stands_for_a_library() {
     let bench = bench("policy = \"require\"\ntrusted_keys = [\"old.pub\", \"team.pub\"]");
     for name in ["old", "team", "stranger"] {

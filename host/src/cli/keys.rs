@@ -3,8 +3,8 @@
 use super::exit::Failure;
 use crate::plugins::trust::{key_id, signature_path};
 use clap::Args;
-use minisign::{KeyPair, SecretKey, SecretKeyBox};
-use std::fs::{self, OpenOptions};
+use minisign::{KeyPair, PublicKeyBox, SecretKey, SecretKeyBox};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,10 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, Failure> {
     let pair = if args.no_password {
         KeyPair::generate_unencrypted_keypair()
     } else {
+        if !has_terminal() {
+            let why = "there is no terminal to enter a password on: run `hookrack keygen` in one, or pass --no-password";
+            return Err(Failure::usage(why));
+        }
         KeyPair::generate_encrypted_keypair(None)
     };
     let pair = pair.map_err(Failure::usage)?;
@@ -79,9 +83,29 @@ fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let boxed = || SecretKeyBox::from_string(&text);
     let plain = boxed().and_then(SecretKeyBox::into_unencrypted_secret_key);
+    let shown = path.display();
+    if plain.is_err() && is_public_key(&text) {
+        let why = format!(
+            "{shown} is a public key: sign with the secret key, NAME.key of `hookrack keygen NAME`"
+        );
+        return Err(Failure::usage(why));
+    }
     // A key with a password asks for it on the terminal.
     let key = plain.or_else(|_| boxed()?.into_secret_key(None));
-    key.map_err(|error| Failure::usage(format!("{} cannot be used: {error}", path.display())))
+    key.map_err(|error| {
+        let hint =
+            if has_terminal() { "" } else { ": a password can be entered on a terminal only" };
+        Failure::usage(format!("{shown} cannot be used: {error}{hint}"))
+    })
+}
+
+fn is_public_key(text: &str) -> bool {
+    PublicKeyBox::from_string(text).and_then(PublicKeyBox::into_public_key).is_ok()
+}
+
+/// Whether a password can be asked for: not in a batch job.
+fn has_terminal() -> bool {
+    File::open("/dev/tty").is_ok()
 }
 
 fn with_end(name: &Path, end: &str) -> PathBuf {

@@ -30,6 +30,7 @@ fn ready(path: &Path, library: &PluginFile) -> Json {
         "sha256": about.sha256,
         "locked": library.verification.locked,
         "signer": library.verification.signer,
+        "warning": library.verification.warning,
         "hooks": hooks,
         "metrics": metrics,
     })

@@ -152,6 +152,9 @@ fn library_lines(path: &Path, file: &PluginFile) {
         info.name,
         info.version
     );
+    if let Some(warning) = &file.verification.warning {
+        say!("  warning: {warning}");
+    }
     for hook in &library.hooks {
         say!("  hook    {:<24} {}", hook.name, hook.doc);
     }
