@@ -215,6 +215,13 @@ fn gpt_trains_on_token_ids_and_continues_a_prompt_of_ids() {
     };
     assert_eq!(predict("300 301 302").expect(0).stdout, "300 301 302 303 304 305 306 307\n");
     predict("the quick").expect(2).says(&["\"the\" is not a token id", "config.toml:", "^"]);
+    predict("300 400").expect(2).says(&["400 is not one of the model's 400 tokens"]);
+    let warm =
+        ["predict", "config.toml", "--checkpoint", "run", "--prompt", "300", "--temperature"];
+    for temperature in ["nan", "inf", "warm", "-1"] {
+        let args = warm.into_iter().chain([temperature]);
+        bench.run(args).expect(2).says(&["--temperature", "must be a number of at least 0"]);
+    }
     // In an archive, as texts of their own.
     let texts = repository().join("host/engine/src/data/golden/tokens.npz");
     let archive = [

@@ -23,7 +23,7 @@ pub(super) struct SampleArgs {
     tokens: usize,
 
     /// Sampling temperature: lower is more conservative, 0 always takes the most likely token
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.8, requires = "prompt")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.8, requires = "prompt", value_parser = temperature, allow_negative_numbers = true)]
     temperature: f64,
 
     /// Sample from this many of the most likely tokens; 0 for all
@@ -33,6 +33,11 @@ pub(super) struct SampleArgs {
     /// Seed of the random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "prompt")]
     seed: u64,
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "must be a number of at least 0".to_owned())
 }
 
 impl SampleArgs {
@@ -49,6 +54,11 @@ impl SampleArgs {
         }
         let known = data.vocabulary();
         let prompt = known.encode(prompt).map_err(|why| wrong(&why))?;
+        let vocabulary = parts.engine.model().info().output_shape.last().copied();
+        let count = vocabulary.unwrap_or(i64::MAX);
+        if let Some(token) = prompt.iter().find(|token| **token >= count) {
+            return Err(wrong(&format!("{token} is not one of the model's {count} tokens")));
+        }
         let Self { temperature, top_k, seed, .. } = *self;
         let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;

@@ -111,7 +111,9 @@ impl Launch {
     fn listener(&self) -> io::Result<TcpListener> {
         let port = self.port.unwrap_or(0);
         TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-            let why = format!("could not open port {port} for the ranks: {error}");
+            let why = format!(
+                "could not open port {port} for the ranks: {error}; choose another with --port, or leave it out"
+            );
             io::Error::new(error.kind(), why)
         })
     }

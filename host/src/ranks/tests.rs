@@ -153,7 +153,7 @@ fn the_innermost_launcher_is_used() {
 }
 
 /// Invalid environments, and their errors.
-const WRONG: [(&str, &str); 17] = [
+const WRONG: [(&str, &str); 18] = [
     ("RANK=1", "RANK = 1 is set, but WORLD_SIZE is not: set both or neither"),
     ("WORLD_SIZE=4", "WORLD_SIZE = 4 is set, but RANK is not: set both or neither"),
     ("RANK=1 WORLD_SIZE=2", "WORLD_SIZE = 2 is set, but MASTER_ADDR is not: set both or neither"),
@@ -200,7 +200,8 @@ const WRONG: [(&str, &str); 17] = [
         "PMIX_RANK=2",
         "PMIX_RANK = 2 is set, but PMIx does not say how many ranks there are: start with mpirun, srun or torchrun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT",
     ),
-    ("HOOKRACK_TIMEOUT=soon", "HOOKRACK_TIMEOUT must be a number from 0 to 4294967295, not `soon`"),
+    ("HOOKRACK_TIMEOUT=soon", "HOOKRACK_TIMEOUT must be a number from 1 to 4294967295, not `soon`"),
+    ("HOOKRACK_TIMEOUT=0", "HOOKRACK_TIMEOUT must be a number from 1 to 4294967295, not `0`"),
 ];
 
 #[test]

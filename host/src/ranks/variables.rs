@@ -25,6 +25,8 @@ impl Number for u32 {
 }
 
 impl Number for u64 {
+    // Seconds of a timeout.
+    const LOW: u64 = 1;
     const HIGH: u64 = u32::MAX as u64;
 }
 

@@ -99,7 +99,8 @@ fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
         let (host, port) = (&ranks.address, ranks.port);
         WorldError(if is_server {
             format!(
-                "rank 0 could not open port {port} for the other ranks: {error}; choose another one with MASTER_PORT"
+                "rank 0 could not open port {port} at {host} for the other ranks: {error}; MASTER_ADDR must be an address of \
+                 this machine, and MASTER_PORT a free port"
             )
         } else {
             format!(

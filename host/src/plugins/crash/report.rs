@@ -44,7 +44,11 @@ pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
         let _ = write!(out, " in {library}");
     }
     if !crash.on_training_thread {
-        let _ = out.write_str(", in a thread of its own, during");
+        let _ = out.write_str(", in a thread of its own");
+    }
+    let is_in_call = position.hook.is_some() || position.point.is_some();
+    if is_in_call && !crash.on_training_thread {
+        let _ = out.write_str(", during");
     } else if position.hook.is_some() {
         let _ = out.write_str(",");
     }
