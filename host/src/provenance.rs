@@ -32,7 +32,7 @@ pub fn libraries(job: &Job) -> Vec<Json> {
     let describe = |library: &Arc<PluginFile>| {
         let about = &library.about;
         json!({
-            "path": about.path,
+            "path": about.path.to_string_lossy(),
             "sha256": about.sha256,
             "name": about.info.name,
             "version": about.info.version,

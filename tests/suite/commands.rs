@@ -3,7 +3,9 @@
 use crate::workbench::{Bench, TINY, tensors};
 use crate::workshop::repository;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 #[test]
@@ -300,6 +302,20 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
     assert_eq!(one["test/loss"], eval["test/other/loss"]);
     assert!(one["test/loss"].is_f64(), "{one}");
+}
+
+#[test]
+fn paths_that_are_not_utf_8_are_shown_as_well_as_json_can() {
+    let bench = Bench::new("");
+    let name = OsStr::from_bytes(b"run\xff");
+    let args = ["train", "config.toml", "--json", "--run-dir"].map(OsStr::new);
+    bench.run(args.into_iter().chain([name])).expect(0).prints(&["run\u{fffd}"]);
+    bench.run(args.into_iter().chain([name, OsStr::new("--resume")])).expect(0);
+    bench.run(["runs", ".", "--json"]).expect(0).prints(&["run\u{fffd}"]);
+    let name = OsStr::from_bytes(b"plugins\xff");
+    fs::rename(bench.path("plugins"), bench.path("plugins").with_file_name(name)).unwrap();
+    let args = ["plugins", "--json", "--dir"].map(OsStr::new);
+    bench.run(args.into_iter().chain([name])).expect(0).prints(&["plugins\u{fffd}"]);
 }
 
 #[test]

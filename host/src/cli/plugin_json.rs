@@ -3,6 +3,7 @@
 use crate::plugins::loader::Refusal;
 use crate::plugins::{LoadError, PluginFile, PluginSet};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Every file that was found, in the order of the search: those that can be loaded, then the others.
@@ -11,7 +12,7 @@ pub(super) fn files(set: &PluginSet) -> Json {
     let failed = set.failed.iter().map(|(path, error)| failed(path, error));
     let shadowed = set.shadowed.iter().map(|(path, first)| {
         let reason = format!("{} takes precedence", first.display());
-        json!({ "file": file_name(path), "path": path, "state": "shadowed", "reason": reason })
+        json!({ "file": file_name(path), "path": path.to_string_lossy(), "state": "shadowed", "reason": reason })
     });
     ready.chain(failed).chain(shadowed).collect()
 }
@@ -22,7 +23,7 @@ fn ready(path: &Path, library: &PluginFile) -> Json {
     let metrics: Vec<_> = about.metrics.iter().map(|metric| &metric.name).collect();
     json!({
         "file": file_name(path),
-        "path": path,
+        "path": path.to_string_lossy(),
         "state": "ready",
         "name": about.info.name,
         "version": about.info.version,
@@ -43,7 +44,7 @@ fn failed(path: &Path, error: &LoadError) -> Json {
     };
     json!({
         "file": file_name(path),
-        "path": path,
+        "path": path.to_string_lossy(),
         "state": state,
         "step": error.reason.step(),
         "reason": error.reason.to_string(),
@@ -51,6 +52,6 @@ fn failed(path: &Path, error: &LoadError) -> Json {
     })
 }
 
-fn file_name(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()
+fn file_name(path: &Path) -> Option<Cow<'_, str>> {
+    Some(path.file_name()?.to_string_lossy())
 }

@@ -47,7 +47,7 @@ impl RunState {
         let best = self.best.iter().map(|(name, value)| (name.clone(), Json::from(*value)));
         json!({
             "name": self.name,
-            "path": self.path,
+            "path": self.path.to_string_lossy(),
             "state": self.state,
             "why": self.record["why"],
             "epoch": self.epoch,

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 pub(super) fn complete(run: &RunDir, past: &PastRun, as_json: bool, is_quiet: bool) -> ExitCode {
     let (path, PastRun { outcome, iter, epoch }) = (run.path(), past);
     if as_json {
+        let path = path.to_string_lossy();
         say!("{}", json!({ "run_dir": path, "outcome": outcome, "epoch": epoch, "iter": iter }));
     } else if !is_quiet {
         say!(

@@ -321,8 +321,10 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     let mut writers = Writers::new(RunFacts { run_dir, is_temporary, config });
     let is_announced = !args.quiet && args.fast.print_notice(args.json);
     if args.json {
-        let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);
+        let checkpoint =
+            start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint.to_string_lossy());
         if !is_announced {
+            let path = path.to_string_lossy();
             say!("{}", json!({ "run_dir": path, "resumed_from": checkpoint }));
         }
         writers.add(JsonLines::new(stdio::print_line));
