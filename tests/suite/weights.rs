@@ -85,6 +85,15 @@ fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
 }
 
 #[test]
+fn a_file_of_torch_save_is_refused_with_the_way_to_convert_it() {
+    let bench = Bench::new("");
+    bench.trained("run", &[]);
+    bench.run(["export", "run", "--to", "model.pt"]).expect(0);
+    let (ran, _) = bench.train("other", &["-s", "train.load_from=model.pt"]);
+    ran.expect(2).says(&["model.pt", "this is a file of torch.save", "save_file(torch.load("]);
+}
+
+#[test]
 fn foreign_names_are_put_into_ours_and_the_rest_is_reported() {
     let bench = Bench::new(FOREIGN);
     foreign_file(&bench);

@@ -36,11 +36,11 @@ pub(super) struct VerifyResumeArgs {
     source: ConfigSource,
 
     /// Kill the run after this iteration
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     at: u64,
 
     /// Number of iterations to train after the resume
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     steps: u64,
 
     /// Number of ranks to train on; it must divide train.batch_size
@@ -59,7 +59,7 @@ pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
 fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     // Ranks whose launcher is killed become children of this process, which waits for their end.
     set_child_subreaper(Some(getpid())).map_err(Failure::usage)?;
-    let until = args.at + args.steps;
+    let until = args.at.saturating_add(args.steps);
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let mut trial = Trial { args, until, folder, interrupt, format: None };
     say!("1 of 3: {until} iterations without interruption");

@@ -7,6 +7,9 @@ use crate::engine::NamedTensor;
 use crate::engine::rename::Rename;
 use crate::engine::weights::LoadReport;
 use crate::run::named_tensors;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 impl Parts {
     /// Loads the weights that `[weights]` or `train.load_from` names into the model; `None` if neither is set.
@@ -57,12 +60,23 @@ fn read(
 ) -> Result<Vec<NamedTensor>, ConfigErrors> {
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
     let tensors = named_tensors::read(&section.path).map_err(|error| {
-        let help = "expected a safetensors file, its index, a checkpoint or a run directory";
+        let help = if is_torch_file(&section.path) {
+            "this is a file of torch.save: convert it in Python with safetensors.torch.save_file(torch.load(PATH), \"weights.safetensors\")"
+        } else {
+            "expected a safetensors file, its index, a checkpoint or a run directory"
+        };
         config.refuse(config.weights_key(), error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
     let tensors = tensors.into_iter().filter(|(name, _)| kept(name));
     Ok(tensors.map(|(name, tensor)| NamedTensor { name, tensor }).collect())
+}
+
+/// Whether a file is an archive, as `torch.save` writes them.
+fn is_torch_file(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"PK"
 }
 
 fn renames(config: &ResolvedConfig, entries: &[RenameEntry]) -> Result<Vec<Rename>, ConfigErrors> {
