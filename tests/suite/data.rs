@@ -52,6 +52,71 @@ fn weights(run: &RunFolder) -> Vec<u8> {
     fs::read(run.path.join("checkpoints/iter_0000040/model.safetensors")).unwrap()
 }
 
+/// A run on the tables `train.csv` and `val.csv`.
+const TABLES: &str = r#"
+[model]
+type = "MLP"
+[data.train]
+type = "Csv"
+path = "train.csv"
+label = "pet"
+[data.val]
+type = "Csv"
+path = "val.csv"
+label = "pet"
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "SGD"
+[train]
+max_epochs = 1
+batch_size = 2
+"#;
+
+#[test]
+fn a_class_has_the_same_index_in_every_split() {
+    let bench = bench(TABLES);
+    bench.write("train.csv", "weight,pet\n4,cat\n9,dog\n1,fish\n");
+    let check = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["-s", *set]);
+        bench.run(["check", "config.toml"].into_iter().chain(sets))
+    };
+    bench.write("val.csv", "weight,pet\n8,dog\n5,cat\n");
+    check(&[]).expect(0);
+    bench.write("val.csv", "weight,pet\n8,dog\n2,fish\n");
+    check(&[]).expect(2).says(&[
+        "`data.val`: class 0 is `dog` here and `cat` in data.train",
+        "config.toml:8:",
+        "set `classes` to the same list in every section",
+    ]);
+    let classes = "classes=[\"cat\", \"dog\", \"fish\"]";
+    check(&[&format!("data.val.{classes}")]).expect(0);
+    // What is to be predicted needs no labels of its own.
+    let pred = "data.pred={type='Csv', path='val.csv', label='pet'}";
+    check(&[&format!("data.val.{classes}"), pred]).expect(0);
+}
+
+#[test]
+fn a_token_is_the_same_character_in_every_split() {
+    let text = |name: &str| format!("type='Text', path='{name}', context=4, unit='chars'");
+    let model = "model={_delete_=true, type='GPT', layers=1, heads=1, width=4}";
+    let bench = bench(TABLES);
+    bench.write("one.txt", &"abcabc".repeat(10));
+    bench.write("other.txt", &"abdabd".repeat(10));
+    let sets = |more: &str| {
+        let split =
+            |key: &str, name: &str| format!("data.{key}={{_delete_=true, {}{more}}}", text(name));
+        [model.to_owned(), split("train", "one.txt"), split("val", "other.txt")]
+    };
+    let check = |sets: [String; 3]| {
+        let sets = sets.into_iter().flat_map(|set| ["-s".to_owned(), set]);
+        bench.run(["check".to_owned(), "config.toml".to_owned()].into_iter().chain(sets))
+    };
+    check(sets("")).expect(2).says(&["`data.val`: its characters are not those of data.train"]);
+    bench.write("all.txt", "abcd");
+    check(sets(", vocabulary='all.txt'")).expect(0);
+}
+
 #[test]
 fn threads_do_not_change_a_number_of_a_run_with_transforms() {
     let bench = bench(DIGITS);

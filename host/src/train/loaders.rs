@@ -5,7 +5,7 @@ use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{
-    DATASETS, Division, Loader, LoaderSettings, Rank, Share, Subset, Target,
+    DATASETS, Dataset, Division, Loader, LoaderSettings, Rank, Share, Subset, Target, Vocabulary,
 };
 use crate::engine::registry::Build as _;
 use hookrack_plugin_api::Phase;
@@ -135,12 +135,36 @@ fn beside(
 ) -> Result<Option<Loader>, ConfigErrors> {
     let Some(split) = split else { return Ok(None) };
     let loader = loader(config, key, split, part)?;
-    match loader.spec().unlike(train.spec()) {
-        None => Ok(Some(loader)),
-        Some(why) => {
-            let help =
-                "all splits must have the sample shape and the number of classes of data.train";
-            Err(config.refuse(key, why, help))
+    if let Some(why) = loader.spec().unlike(train.spec()) {
+        let help = "all splits must have the sample shape and the number of classes of data.train";
+        return Err(config.refuse(key, why, help));
+    }
+    // The labels of data to predict are not used.
+    if key != "data.pred" {
+        same_classes(config, key, loader.dataset().as_ref(), train.dataset().as_ref())?;
+    }
+    match (loader.dataset().vocabulary(), train.dataset().vocabulary()) {
+        (Vocabulary::Chars(here), Vocabulary::Chars(there)) if here != there => {
+            let why = "its characters are not those of data.train: a token would stand for another character";
+            Err(config.refuse(key, why, "set `vocabulary` to the same file in every section"))
+        }
+        _ => Ok(Some(loader)),
+    }
+}
+
+/// Refuses a split in which a class has another index than in training: each data set numbers the classes that it finds.
+fn same_classes(
+    config: &ResolvedConfig,
+    key: &str,
+    split: &dyn Dataset,
+    train: &dyn Dataset,
+) -> Result<(), ConfigErrors> {
+    let pairs = split.class_names().iter().zip(train.class_names());
+    match pairs.enumerate().find(|(_, (here, there))| here != there) {
+        None => Ok(()),
+        Some((index, (here, there))) => {
+            let why = format!("class {index} is `{here}` here and `{there}` in data.train");
+            Err(config.refuse(key, why, "set `classes` to the same list in every section"))
         }
     }
 }

@@ -73,7 +73,7 @@ pub struct Csv {
 
 #[derive(Debug)]
 enum Labels {
-    Classes { numbers: Vec<i64>, count: i64, has_ignored: bool },
+    Classes { numbers: Vec<i64>, names: Vec<String>, has_ignored: bool },
     Values(Vec<f32>),
 }
 
@@ -179,7 +179,7 @@ fn classes(file: &FileBytes, labels: &[(String, usize)], settings: &CsvSettings)
         numbers.push(size(number));
     }
     let has_ignored = labels.iter().any(|(text, _)| is_ignored(text));
-    Ok(Labels::Classes { numbers, count: size(known.len()), has_ignored })
+    Ok(Labels::Classes { numbers, names: known, has_ignored })
 }
 
 /// The distinct names in the table, sorted; integers by value.
@@ -202,10 +202,17 @@ impl Dataset for Csv {
 
     fn spec(&self) -> DataSpec {
         let target = match &self.labels {
-            Labels::Classes { count, .. } => Target::Classes(*count),
+            Labels::Classes { names, .. } => Target::Classes(size(names.len())),
             Labels::Values(_) => Target::Values(vec![1]),
         };
         DataSpec { input: vec![size(self.width)], target }
+    }
+
+    fn class_names(&self) -> &[String] {
+        match &self.labels {
+            Labels::Classes { names, .. } => names,
+            Labels::Values(_) => &[],
+        }
     }
 
     fn has_ignored(&self) -> bool {

@@ -55,7 +55,7 @@ impl Component<(), dyn Dataset> for ImageFolderSettings {
             files.extend(found.into_iter().map(|path| (path, size(class))));
         }
         let is_grey = self.channels == 1;
-        Ok(Box::new(ImageFolder { files, classes: size(classes.len()), height, width, is_grey }))
+        Ok(Box::new(ImageFolder { files, classes, height, width, is_grey }))
     }
 }
 
@@ -63,7 +63,7 @@ impl Component<(), dyn Dataset> for ImageFolderSettings {
 #[derive(Debug)]
 pub struct ImageFolder {
     files: Vec<(PathBuf, i64)>,
-    classes: i64,
+    classes: Vec<String>,
     height: u32,
     width: u32,
     is_grey: bool,
@@ -130,7 +130,11 @@ impl Dataset for ImageFolder {
     fn spec(&self) -> DataSpec {
         let channels = if self.is_grey { 1 } else { 3 };
         let input = vec![channels, i64::from(self.height), i64::from(self.width)];
-        DataSpec { input, target: Target::Classes(self.classes) }
+        DataSpec { input, target: Target::Classes(size(self.classes.len())) }
+    }
+
+    fn class_names(&self) -> &[String] {
+        &self.classes
     }
 
     fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {

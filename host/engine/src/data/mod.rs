@@ -123,6 +123,11 @@ pub trait Dataset: Send + Sync {
         Vocabulary::Ids
     }
 
+    /// The names of the classes in the order of their indices; empty if they have none.
+    fn class_names(&self) -> &[String] {
+        &[]
+    }
+
     /// Whether it has no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -59,6 +59,10 @@ impl Dataset for Subset {
         self.whole.vocabulary()
     }
 
+    fn class_names(&self) -> &[String] {
+        self.whole.class_names()
+    }
+
     fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         self.whole.read(self.skip + index, sample)
     }
