@@ -18,6 +18,10 @@ fn frozen_parameters_stay_as_they_are_until_they_are_freed() {
     let bench = bench("FreezeUnfreezeHook", "params = [\"nothing.*\"]\n");
     let (ran, _) = bench.train("run", &[]);
     ran.expect(4).says(&["no parameter matches `nothing.*`"]);
+    let epochs = "params = [\"*bias\"]\nfreeze_at_epoch = 2\nunfreeze_at_epoch = 1\n";
+    let bench = self::bench("FreezeUnfreezeHook", epochs);
+    let (ran, _) = bench.train("run", &[]);
+    ran.expect(4).says(&["unfreeze_at_epoch = 1 must be greater than freeze_at_epoch = 2"]);
 }
 
 #[test]
