@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Cursor;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use hookrack_plugin_api::prelude::Settings;
@@ -69,13 +70,15 @@ pub struct ImageFolder {
     is_grey: bool,
 }
 
-/// The entries of a folder, sorted: the order must not depend on the file system.
+/// The entries of a folder but hidden ones, sorted: the order must not depend on the file system.
 fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let failed =
         |error| EngineError::Data(format!("cannot read folder {}: {error}", dir.display()));
     let entries = fs::read_dir(dir).map_err(failed)?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
+    // `._1.png` beside `1.png` is what a Mac adds to an archive.
+    paths.retain(|path| !path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".")));
     paths.sort();
     Ok(paths)
 }
@@ -83,7 +86,7 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
 fn folders(dir: &Path) -> Result<Vec<String>> {
     let folders = entries(dir)?.into_iter().filter(|path| path.is_dir());
     let names = folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    Ok(names.filter(|name| !name.starts_with('.')).collect())
+    Ok(names.collect())
 }
 
 fn pictures(dir: &Path) -> Result<Vec<PathBuf>> {
@@ -184,7 +187,10 @@ mod tests {
         save(dir.path(), "cat/1.png", [255, 51, 0], (4, 2));
         save(dir.path(), "cat/2.jpg", [128, 128, 128], (9, 9));
         save(dir.path(), "ant/1.png", [0, 0, 255], (1, 1));
-        fs::write(dir.path().join("cat/notes.txt"), "no picture").unwrap();
+        for (folder, name) in [("cat", "notes.txt"), ("cat", "._1.png"), (".cache", "1.png")] {
+            fs::create_dir_all(dir.path().join(folder)).unwrap();
+            fs::write(dir.path().join(folder).join(name), "no picture").unwrap();
+        }
         let data = open(dir.path(), 3).unwrap();
         assert_eq!(data.spec(), DataSpec { input: vec![3, 2, 4], target: Target::Classes(2) });
         let batch = data.batch(&[0, 1, 2]).unwrap();
