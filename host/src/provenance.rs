@@ -5,6 +5,7 @@ use crate::plugins::PluginFile;
 use crate::run::checkpoint::Provenance;
 use crate::run::{data_files, to_json};
 use serde_json::{Value as Json, json};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The provenance of a run of this job.
@@ -54,7 +55,7 @@ fn member(member: &Member) -> Json {
         "name": member.spec.name,
         "type": member.spec.type_name,
         "level": member.spec.level.0,
-        "library": member.spec.library,
+        "library": member.spec.library.as_deref().map(Path::to_string_lossy),
         "settings": to_json(&member.settings),
     })
 }

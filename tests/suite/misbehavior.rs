@@ -79,7 +79,9 @@ fn faults(case: &Path) -> Vec<String> {
     if ran.stderr.contains("; details: ") {
         let crash: serde_json::Value = serde_json::from_str(&crash).unwrap_or_default();
         let message = crash["message"].as_str().unwrap_or("no message");
-        if !ran.stderr.contains(message) || crash["iteration"] != 3 {
+        // Another thread may crash later.
+        let is_here = crash["on_training_thread"] == false || crash["iteration"] == 3;
+        if !ran.stderr.contains(message) || !is_here {
             faults.push(format!("{name}: crash.json has {crash}"));
         }
     }

@@ -1,5 +1,6 @@
 //! Lock files, signatures and policies: which libraries may run, and the errors about those that may not.
 
+use crate::patience::output;
 use crate::workbench::{Bench, Ran, TINY, cache, program};
 use crate::workshop::compile_c;
 use std::fs;
@@ -102,8 +103,8 @@ fn a_lock_file_signature_or_key_that_is_no_file_is_refused_at_once() {
     ] {
         let (path, aside) = (bench.path(file), bench.path("aside"));
         let was_there = fs::rename(&path, &aside).is_ok();
-        let made = Command::new("mkfifo").arg(&path).status().unwrap();
-        assert!(made.success());
+        let made = output(Command::new("mkfifo").arg(&path)).unwrap();
+        assert!(made.status.success());
         let ran = bench.run(["check", "config.toml"]);
         ran.expect(2).says(&[said, "is a pipe, a socket or a device"]);
         fs::remove_file(&path).unwrap();

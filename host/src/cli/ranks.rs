@@ -14,7 +14,7 @@ use crate::run::{RunDir, RunDirError};
 use crate::run::{checkpoint, fingerprints};
 use crate::train::{Interrupt, Parts, Resume, Trainer, Watchdog};
 use crate::world::World;
-use crate::writers::{RunFacts, Writers, leave_terminal};
+use crate::writers::{RunFacts, Writers, leave_interrupted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
@@ -206,7 +206,7 @@ fn assemble_evaluator(
     writers: Writers,
     world: Option<&Rc<World>>,
 ) -> Result<(Trainer, Watchdog), Failure> {
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_interrupted).map_err(Failure::usage)?;
     let watchdog = watchdog(job, &interrupt);
     let is_main = world.is_none_or(|world| world.ranks().is_main());
     job.keep_on_rank(is_main, true).map_err(Failure::usage)?;
@@ -254,7 +254,7 @@ pub(super) fn train_as_worker(
         parts.load_weights(&job.config)?;
     }
     let facts = RunFacts { run_dir: None, is_temporary: false, config: job.config.to_toml() };
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_interrupted).map_err(Failure::usage)?;
     let _watchdog = watchdog(&job, &interrupt);
     job.keep_on_rank(false, parts.has_output()).map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::new(facts), None, interrupt)?;

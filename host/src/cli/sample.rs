@@ -6,7 +6,7 @@ use crate::engine::generate::SamplingSettings;
 use crate::job::Job;
 use crate::stdio;
 use crate::train::{Interrupt, Parts, Resume, Trainer};
-use crate::writers::{Writers, leave_terminal};
+use crate::writers::{Writers, leave_interrupted};
 use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl SampleArgs {
             return Err(wrong(&format!("{token} is not one of the model's {count} tokens")));
         }
         let Self { temperature, top_k, seed, .. } = *self;
-        let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+        let interrupt = Interrupt::listen(leave_interrupted).map_err(Failure::usage)?;
         let _watchdog = watchdog(job, &interrupt);
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
         trainer.resume_from(resume);

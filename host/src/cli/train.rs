@@ -21,7 +21,9 @@ use crate::train::{
     Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, WhenStarted,
 };
 use crate::world::World;
-use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
+use crate::writers::{
+    Console, JsonLines, MetricsJson, RunFacts, Writers, leave_interrupted, leave_terminal,
+};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -222,7 +224,7 @@ fn train_as_main(
     start_lines::decisions(&parts, tried.as_ref(), weights.as_ref(), &job, is_quiet);
     crash.report_to(&run.path().join(crash::FILE));
     supervise::write_run_note(&run, &job);
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_interrupted).map_err(Failure::usage)?;
     let _watchdog = watchdog(&job, &interrupt);
     let trainer = Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt);
     let joined = trainer.map_err(Failure::from).and_then(|mut trainer| {

@@ -7,7 +7,7 @@ use super::run_values::{RunValues, run_values};
 use crate::engine::MemoryFormat;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
 use crate::train::Interrupt;
-use crate::writers::leave_terminal;
+use crate::writers::leave_interrupted;
 use clap::Args;
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use serde_json::Value as Json;
@@ -60,7 +60,7 @@ fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     // Ranks whose launcher is killed become children of this process, which waits for their end.
     set_child_subreaper(Some(getpid())).map_err(Failure::usage)?;
     let until = args.at.saturating_add(args.steps);
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_interrupted).map_err(Failure::usage)?;
     let mut trial = Trial { args, until, folder, interrupt, format: None };
     say!("1 of 3: {until} iterations without interruption");
     let whole = trial.whole("whole")?;

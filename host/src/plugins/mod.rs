@@ -28,10 +28,9 @@ pub use forward_role::ForwardHolder;
 pub use instance::{Instance, StateFailure};
 pub use loader::{
     Description, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Source,
-    open,
 };
 pub use metric_hook::points_of;
 pub use metric_trial::MetricTrial;
-pub use plugin_set::{PluginFile, PluginSet, open_trusted, untrusted};
+pub use plugin_set::{PluginFile, PluginSet, open, open_trusted, untrusted};
 pub use services::{NO_REASON, appear_newer, hide_extensions};
 pub use state_io::{gather, give_back};

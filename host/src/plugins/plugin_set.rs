@@ -1,6 +1,8 @@
 //! The libraries of the plugin folders, found by the types they offer or by their file's name. None of them is mapped
 //! until it is used.
 
+use super::boundary;
+use super::crash::Loading;
 use super::loader::{
     self, Description, HookManifest, Image, Library, LoadError, MetricManifest, Refusal,
 };
@@ -68,7 +70,7 @@ impl PluginFile {
         if !self.has_warned.swap(true, Ordering::Relaxed) {
             self.verification.warn(&image.path);
         }
-        let library = loader::map(image)?;
+        let library = map(image)?;
         if library.about.info != self.about.info {
             return Err(LoadError::of_library(&self.about.path, Refusal::Fickle));
         }
@@ -83,8 +85,22 @@ impl PluginFile {
         if image.sha256 != self.about.sha256 {
             return Err(LoadError::of_image(&self.about.path, &image, Refusal::Fickle));
         }
-        loader::map(&image)
+        map(&image)
     }
+}
+
+/// Maps a library: a crash meanwhile is reported as one of loading it.
+pub(super) fn map(image: &Image) -> Result<Arc<Library>, LoadError> {
+    let _loading = Loading::begin(image.file_name());
+    boundary::within(|| loader::map(image))
+}
+
+/// Maps a file without a probe, wherever it is.
+///
+/// # Errors
+/// The step that refused it, in one line.
+pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
+    map(&loader::image(path, None)?)
 }
 
 /// Maps a file without a probe, if `trust` accepts it.
@@ -94,7 +110,7 @@ impl PluginFile {
 pub fn open_trusted(path: &Path, trust: &Trust) -> Result<Arc<Library>, LoadError> {
     let (image, verification) = trusted(path, None, trust)?;
     verification.warn(&image.path);
-    loader::map(&image)
+    map(&image)
 }
 
 /// Why `trust` refuses a file; nothing if it accepts it, or if the file cannot be loaded for another reason.

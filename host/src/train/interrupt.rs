@@ -1,6 +1,5 @@
 //! Signals: a handler sets a flag, the loop acts at the next boundary.
 
-use crate::stdio;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
@@ -15,9 +14,6 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The message on the terminal meanwhile.
 const FIRST: &str = "interrupted: stopping after the current step; interrupt again to quit immediately without saving";
-
-/// The message at the second one.
-const SECOND: &str = "interrupted twice: quitting without saving";
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +121,6 @@ fn end(tidy: fn()) -> ! {
     let (done, is_done) = mpsc::channel();
     let work = move || {
         tidy();
-        stdio::complain(format_args!("{SECOND}"));
         let _ = done.send(());
     };
     if Builder::new().spawn(work).is_ok() {

@@ -65,6 +65,12 @@ pub fn leave_terminal() {
     }
 }
 
+/// The same after a second interrupt.
+pub fn leave_interrupted() {
+    leave_terminal();
+    stdio::complain(format_args!("interrupted twice: quitting without saving"));
+}
+
 /// Columns assumed for a terminal of unknown width.
 const COLUMNS: usize = 80;
 

@@ -13,7 +13,7 @@ mod metrics_json;
 mod record_file;
 mod tensorboard;
 
-pub use console::{Console, StderrAbove, leave_terminal};
+pub use console::{Console, StderrAbove, leave_interrupted, leave_terminal};
 pub use duration::human;
 pub use error::OpenError;
 pub use json_lines::JsonLines;

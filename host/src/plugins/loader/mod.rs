@@ -45,8 +45,6 @@ pub use root::RootError;
 pub use table::{FlagsError, TableError, check_library_header};
 pub use text::visible;
 
-use super::boundary;
-use super::crash::Loading;
 use dlopen::Opened;
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -87,9 +85,7 @@ pub fn map(image: &Image) -> Result<Arc<Library>, LoadError> {
     if let Some(library) = mapped.get(&key) {
         return Ok(Arc::clone(library));
     }
-    let loading = Loading::begin(image.file_name());
-    let library = boundary::within(|| try_out(image, |_| {}));
-    drop(loading);
+    let library = try_out(image, |_| {});
     let library = library.map_err(|why| LoadError::of_image(&image.path, image, why))?;
     let library = Arc::new(library);
     tracing::debug!(library = %image.path.display(), sha256 = image.sha256, "loaded");

@@ -12,7 +12,8 @@ mod verdict;
 pub use index::forget_all;
 pub use verdict::Verdict;
 
-use super::loader::{self, Image, LibraryInfo, Refusal};
+use super::loader::{Image, LibraryInfo, Refusal};
+use super::plugin_set;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first argument of a process that is a probe.
@@ -35,7 +36,7 @@ pub fn serve_if_asked() -> bool {
 /// What libraries say about themselves. Those that the index does not know are probed, all by one child.
 pub(super) fn library_infos(images: &[&Image]) -> Vec<Result<LibraryInfo, Refusal>> {
     if !IS_SERVED.load(Ordering::Relaxed) {
-        let map = |image: &&Image| match loader::map(image) {
+        let map = |image: &&Image| match plugin_set::map(image) {
             Ok(library) => Ok(library.about.info.clone()),
             Err(error) => Err(error.reason),
         };
