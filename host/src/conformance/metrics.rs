@@ -1,6 +1,6 @@
 //! Metrics: compute, reset and merge.
 
-use super::case_env::{fill, settings};
+use super::case_env::settings;
 use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::{Context, Slot};
 use crate::plugins::{MetricTrial, MetricType};
@@ -69,9 +69,9 @@ fn put(context: &Context, batch: &[(Slot, Option<tch::Tensor>)]) {
 }
 
 /// Two batches.
-fn two(context: &Context) -> Result<[Batch; 2], String> {
+fn two(case: &CaseEnv, context: &Context) -> Result<[Batch; 2], String> {
     let first = batch(context);
-    tch::no_grad(|| fill(context)).map_err(|error| error.to_string())?;
+    case.fill(context)?;
     Ok([first, batch(context)])
 }
 
@@ -90,7 +90,7 @@ fn pure(case: &CaseEnv) -> Verdict {
 
 fn reset(case: &CaseEnv) -> Verdict {
     each(case, |make, context| {
-        let [first, second] = two(context)?;
+        let [first, second] = two(case, context)?;
         let (used, fresh) = (make()?, make()?);
         put(context, &first);
         used.update()?;
@@ -105,7 +105,7 @@ fn reset(case: &CaseEnv) -> Verdict {
 
 fn merged(case: &CaseEnv, swap: bool) -> Verdict {
     each(case, |make, context| {
-        let [first, second] = two(context)?;
+        let [first, second] = two(case, context)?;
         let (joint, left, right) = (make()?, make()?, make()?);
         for (own, half) in [(&first, &left), (&second, &right)] {
             put(context, own);
