@@ -14,6 +14,7 @@ mod endpoint;
 mod engine;
 mod events;
 mod files;
+mod gradients;
 mod history;
 mod layers;
 mod log_limit;

@@ -6,6 +6,7 @@ mod console;
 mod engine;
 mod events;
 mod files;
+mod gradients;
 mod history;
 mod layers;
 mod loss;
