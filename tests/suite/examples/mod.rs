@@ -2,6 +2,7 @@
 
 mod activation_norms;
 mod adversarial;
+mod cpp;
 mod distillation;
 mod linear;
 mod lines;
