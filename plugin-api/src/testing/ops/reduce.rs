@@ -235,6 +235,8 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         Ok(vec![reduce(tensor, &[], false, float_of(tensor), norm(a.number_or(1, 2.0)?))?.into()])
     }),
     ("dot", |a| {
+        let ranks = [0, 1].map(|at| a.tensor(at).map_or(0, |tensor| tensor.shape().len()));
+        crate::ensure!(ranks == [1, 1], "takes two 1-dim tensors, not of {ranks:?} dimensions");
         let (x, y) = (a.tensor(0)?.values(), a.tensor(1)?.values());
         crate::ensure!(x.len() == y.len(), "{} numbers against {}", x.len(), y.len());
         let sum: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
