@@ -96,6 +96,19 @@ def activation_norms():
     assert "norm/0" not in trainer.callback_metrics
 
 
+def adversarial():
+    batch = data()
+    module = with_sgd(example("adversarial").AdversarialTraining)(model(), F.cross_entropy, epsilon=0.2)
+    fit(module, 4, batch)
+    wanted = model()
+    for _ in range(4):
+        x = batch[0].clone().requires_grad_()
+        grad = torch.autograd.grad(F.cross_entropy(wanted(x), batch[1]), x)[0]
+        moved = (batch[0] + 0.2 * grad.sign(), batch[1])
+        stepped(wanted, moved, 1, lambda net, loss: gradients(net, loss()))
+    near_all(module.model.parameters(), wanted.parameters())
+
+
 def cutmix():
     seen = []
 

@@ -45,6 +45,9 @@
 // The id of the extension whose table is FileTable.
 #define HR_FILES "hookrack.files/1"
 
+// The id of the extension whose table is GradientTable.
+#define HR_GRADIENTS "hookrack.gradients/1"
+
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
@@ -932,6 +935,22 @@ typedef struct FileTable {
   HrStatus (*write)(void *host, struct HrStr file, const uint8_t *bytes, size_t len);
 } FileTable;
 
+// Gradients that are returned instead of added to those of the parameters.
+typedef struct GradientTable {
+  // The header: magic, size and version of the side that made the table.
+  struct HrHeader header;
+  // Writes the gradient of a tensor with one element with respect to each of `count` inputs, 0 for one that it does not
+  // depend on, to `out`. Gradients of parameters and the graph stay as they are. With `create_graph` 1 the results have a
+  // graph of their own. It is an error if an input does not record gradients. [train-thread] [owned by the caller: the
+  // gradients]
+  HrStatus (*compute)(void *host,
+                      HrTensor of,
+                      const HrTensor *inputs,
+                      size_t count,
+                      uint32_t create_graph,
+                      HrTensor *out);
+} GradientTable;
+
 // One value of a scalar.
 typedef struct HrScalarPoint {
   // The training iteration in which it was logged.
@@ -1577,6 +1596,10 @@ HR_SAME(sizeof(FileTable), 32);
 HR_SAME(HR_ALIGNOF(FileTable), 8);
 HR_SAME(offsetof(FileTable, header), 0);
 HR_SAME(offsetof(FileTable, write), 24);
+HR_SAME(sizeof(GradientTable), 32);
+HR_SAME(HR_ALIGNOF(GradientTable), 8);
+HR_SAME(offsetof(GradientTable, header), 0);
+HR_SAME(offsetof(GradientTable, compute), 24);
 HR_SAME(sizeof(HrScalarPoint), 24);
 HR_SAME(HR_ALIGNOF(HrScalarPoint), 8);
 HR_SAME(offsetof(HrScalarPoint, iter), 0);

@@ -284,6 +284,24 @@ pub trait AskAnything<T> {
 
 impl<T> AskAnything<T> for Ask<T> {}
 
+/// A table of settings that may all be omitted. `#[derive(Settings)]` implements it where each field has a default.
+pub trait SettingDefaults {
+    /// Returns the value of an empty table.
+    fn setting_defaults() -> Self;
+}
+
+/// The default of a field whose type is a table of settings that may all be omitted.
+pub trait AskTable<T> {
+    /// See [`SettingDefaults::setting_defaults`].
+    fn usual(&self) -> T;
+}
+
+impl<T: SettingDefaults> AskTable<T> for &&Ask<T> {
+    fn usual(&self) -> T {
+        T::setting_defaults()
+    }
+}
+
 /// The default of a field with `#[serde(default)]`: the defaults of its settings one by one, if its type has settings.
 pub trait AskNested<T> {
     /// The value of an empty table, or `T::default()` if a setting is required.

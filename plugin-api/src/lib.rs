@@ -127,8 +127,8 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::describe::{
-        Ask, AskAnything, AskDefault, AskDescribe, AskNested, AskOption, AskSetting,
-        AskUndescribed, Describe, Param, ParamType, Presence, Setting,
+        Ask, AskAnything, AskDefault, AskDescribe, AskNested, AskOption, AskSetting, AskTable,
+        AskUndescribed, Describe, Param, ParamType, Presence, Setting, SettingDefaults,
     };
     pub use crate::error::Result;
     pub use crate::state::{StateReader, StateWriter};

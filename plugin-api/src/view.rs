@@ -8,6 +8,10 @@ use crate::tensor::Tensor;
 ///
 /// 16-bit floats and booleans have no such type: convert them by [`to_dtype`](Tensor::to_dtype), or let
 /// [`to_vec`](Tensor::to_vec) do it. Another crate cannot implement it.
+#[diagnostic::on_unimplemented(
+    message = "a tensor's elements cannot be read as `{Self}`",
+    note = "booleans are read as `u8`, 16-bit floats as `f32`, `usize` as `i64`: `x.to_vec::<u8>()?`"
+)]
 pub trait Element: Copy + sealed::Sealed {
     /// The dtype of a tensor with such elements.
     const DATA_TYPE: DataType;

@@ -37,6 +37,7 @@ const FIELDS: &str = "
     struct Around {
         gamma: f64,
         momentum: f64,
+        epsilon: f64,
         #[param(skip)] shadow: TensorList,
         #[param(skip)] updates: u64,
     }";

@@ -1,7 +1,7 @@
 //! `hookrack test-plugin`: runs every conformance case with a library, each in its own process.
 
 use super::exit::Failure;
-use crate::conformance::{Case, CaseEnv, LOCK, Verdict, cases};
+use crate::conformance::{Case, CaseEnv, Given, GivenSetting, LOCK, Verdict, cases};
 use crate::plugins::trust::Trust;
 use crate::plugins::untrusted;
 use clap::Args;
@@ -31,6 +31,7 @@ Examples:
   hookrack test-plugin plugins/libema.so
   hookrack test-plugin plugins/libema.so --case state --case metric.merge
   hookrack test-plugin target/release/libmine.so --junit report.xml
+  hookrack test-plugin plugins/libcutmix.so --set CutMix.classes=3 --shape 1,8,8
   hookrack test-plugin plugins/libema.so --seed 7 --json"))]
 pub(super) struct TestPluginArgs {
     /// The library
@@ -44,6 +45,14 @@ pub(super) struct TestPluginArgs {
     /// Seed of all random choices; the same seed gives the same result
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Set a setting of a hook or metric, such as CutMix.classes=3 (repeatable)
+    #[arg(short, long, value_name = "TYPE.KEY=VALUE")]
+    set: Vec<String>,
+
+    /// Shape of a sample, such as 1,8,8
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "4")]
+    shape: Vec<i64>,
 
     /// Seconds that a case may take
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
@@ -80,12 +89,13 @@ pub(super) fn run(args: &TestPluginArgs) -> Result<ExitCode, Failure> {
     }
     let library = args.library.as_deref().unwrap_or(Path::new(""));
     if let Some(name) = &args.run_case {
-        return run_here(library, name, args.seed);
+        return run_here(library, name, args);
     }
     if !library.is_file() {
         return Err(Failure::usage(format!("{} is not a file", library.display())));
     }
     refuse_untrusted(library)?;
+    given(args)?;
     let chosen = |case: &&Case| {
         args.case.is_empty() || args.case.iter().any(|start| case.name.starts_with(start))
     };
@@ -122,11 +132,22 @@ fn refuse_untrusted(library: &Path) -> Result<(), Failure> {
     untrusted(library, &trust).map_or(Ok(()), |error| Err(error.into()))
 }
 
+/// The settings and the shape of samples.
+fn given(args: &TestPluginArgs) -> Result<Given, Failure> {
+    let settings =
+        args.set.iter().map(|text| text.parse()).collect::<Result<Vec<GivenSetting>, _>>();
+    let settings = settings.map_err(|why| Failure::usage(format!("--set: {why}")))?;
+    if let Some(size) = args.shape.iter().find(|size| !(1..=4096).contains(*size)) {
+        return Err(Failure::usage(format!("--shape: a size of {size} is not between 1 and 4096")));
+    }
+    Ok(Given { settings, shape: args.shape.clone() })
+}
+
 /// In the child: runs a case and prints its verdict.
-fn run_here(library: &Path, name: &str, seed: u64) -> Result<ExitCode, Failure> {
+fn run_here(library: &Path, name: &str, args: &TestPluginArgs) -> Result<ExitCode, Failure> {
     let case = cases().find(|case| case.name == name);
     let case = case.ok_or_else(|| Failure::usage(format!("no case `{name}`")))?;
-    let env = CaseEnv::new(library, seed);
+    let env = CaseEnv::new(library, args.seed, given(args)?);
     let env = env.map_err(|error| Failure::usage(format!("{}: {error}", library.display())))?;
     let verdict = match case.run(&env) {
         Verdict::Passed => json!({ "passed": true }),
@@ -144,6 +165,9 @@ fn try_apart(case: &'static Case, library: &Path, args: &TestPluginArgs) -> io::
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("test-plugin").arg(library).args(["--run-case", case.name]);
     command.args(["--seed", &args.seed.to_string()]).process_group(0);
+    command.args(args.set.iter().map(|setting| format!("--set={setting}")));
+    let sizes: Vec<_> = args.shape.iter().map(i64::to_string).collect();
+    command.args(["--shape", &sizes.join(",")]);
     command.stdout(File::create(out.path())?).stderr(File::create(errors.path())?);
     let mut child = command.spawn()?;
     let limit = Duration::from_secs(args.time_limit);

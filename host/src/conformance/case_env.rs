@@ -1,5 +1,6 @@
 //! The environment of a case: a library, a temporary folder, a tiny config and a seed.
 
+use super::given::{Given, toml_of};
 use crate::context::Context;
 use crate::job::Job;
 use crate::plugins::trust::Trust;
@@ -30,24 +31,24 @@ hidden = [8]
 [data.train]
 type = "Synthetic"
 samples = 8
-shape = [4]
+shape = SHAPE
 classes = 3
 [data.val]
 type = "Synthetic"
 samples = 8
-shape = [4]
+shape = SHAPE
 classes = 3
 seed = 7
 [data.test]
 type = "Synthetic"
 samples = 8
-shape = [4]
+shape = SHAPE
 classes = 3
 seed = 8
 [data.pred]
 type = "Synthetic"
 samples = 8
-shape = [4]
+shape = SHAPE
 classes = 3
 seed = 9
 [loss]
@@ -68,6 +69,7 @@ pub struct CaseEnv {
     pub library: PathBuf,
     /// The seed of a case's random choices.
     pub seed: u64,
+    given: Given,
     folder: TempDir,
 }
 
@@ -76,9 +78,9 @@ impl CaseEnv {
     ///
     /// # Errors
     /// The temporary folder cannot be created.
-    pub fn new(library: &Path, seed: u64) -> std::io::Result<Self> {
+    pub fn new(library: &Path, seed: u64, given: Given) -> std::io::Result<Self> {
         let library = library.canonicalize()?;
-        Ok(Self { library, seed, folder: TempDir::new()? })
+        Ok(Self { library, seed, given, folder: TempDir::new()? })
     }
 
     /// A path in the folder of the case.
@@ -95,17 +97,36 @@ impl CaseEnv {
         open_trusted(&self.library, &trust).map_err(|error| error.to_string())
     }
 
+    /// The library, with what the author has given as the defaults of its settings.
+    fn known(&self) -> Result<(Vec<HookType>, Vec<MetricType>), String> {
+        let library = self.open()?;
+        self.given.check(&library)?;
+        let (mut hooks, mut metrics) = (library.hooks.clone(), library.metrics.clone());
+        for hook in &mut hooks {
+            let manifest = Arc::make_mut(&mut hook.manifest);
+            let params = manifest.params.as_deref_mut().unwrap_or_default();
+            self.given.as_defaults(&manifest.name, params);
+        }
+        for metric in &mut metrics {
+            let manifest = Arc::make_mut(&mut metric.manifest);
+            let params = manifest.params.as_deref_mut().unwrap_or_default();
+            self.given.as_defaults(&manifest.name, params);
+        }
+        Ok((hooks, metrics))
+    }
+
     /// The hooks that the case can configure.
     pub(super) fn hooks(&self) -> Result<Vec<HookType>, String> {
-        Ok(self.open()?.hooks.iter().filter(|hook| required(hook).is_some()).cloned().collect())
+        let (mut hooks, _) = self.known()?;
+        hooks.retain(|hook| generated(hook.manifest.params.as_deref()).is_some());
+        Ok(hooks)
     }
 
     /// The metrics that the case can configure.
     pub(super) fn metrics(&self) -> Result<Vec<MetricType>, String> {
-        let library = self.open()?;
-        let metrics = library.metrics.iter();
-        let metrics = metrics.filter(|it| generated(it.manifest.params.as_deref()).is_some());
-        Ok(metrics.cloned().collect())
+        let (_, mut metrics) = self.known()?;
+        metrics.retain(|metric| generated(metric.manifest.params.as_deref()).is_some());
+        Ok(metrics)
     }
 
     /// The config entries of all hooks and metrics of the library, with `more` in each entry of a hook without a role. Of several hooks
@@ -129,12 +150,15 @@ impl CaseEnv {
         Ok(text)
     }
 
-    /// One entry, with generated values of its required settings.
+    /// One entry, with the values that were given, and generated ones of the other required settings.
     pub(super) fn entry(&self, list: &str, name: &str, params: Option<&[Param]>) -> String {
         let mut text = format!(
             "[[{list}]]\ntype = \"{name}\"\nlibrary = {:?}\n",
             self.library.display().to_string()
         );
+        for (key, value) in self.given.of(name) {
+            _ = writeln!(text, "{key} = {}", toml_of(value));
+        }
         for (key, value) in generated(params).unwrap_or_default() {
             _ = writeln!(text, "{key} = {}", toml_of(&value));
         }
@@ -148,7 +172,8 @@ impl CaseEnv {
         let lock = lock
             .map_or_else(String::new, |lock| format!("lock = {:?}", lock.display().to_string()));
         let seed = self.seed % (1 << 31);
-        let text = format!("[plugins]\n{lock}{TINY}seed = {seed}\n{entries}");
+        let tiny = TINY.replace("SHAPE", &format!("{:?}", self.given.shape));
+        let text = format!("[plugins]\n{lock}{tiny}seed = {seed}\n{entries}");
         std::fs::write(&path, text).map_err(|error| error.to_string())?;
         Ok(path)
     }
@@ -187,14 +212,19 @@ impl CaseEnv {
     pub(super) fn context(&self) -> Result<Rc<Context>, String> {
         let trainer = self.trainer("", &[])?;
         let context = Rc::clone(trainer.context());
-        let filled = tch::no_grad(|| fill(&context));
-        filled.map(|()| context).map_err(|error| error.to_string())
+        self.fill(&context)?;
+        Ok(context)
+    }
+
+    /// Puts a batch into the slots and runs the model on it.
+    pub(super) fn fill(&self, context: &Context) -> Result<(), String> {
+        let shape = [&[4], self.given.shape.as_slice()].concat();
+        tch::no_grad(|| fill(context, &shape)).map_err(|error| error.to_string())
     }
 }
 
-/// Puts a batch into the slots and runs the model on it.
-pub(super) fn fill(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
-    let input = tch::Tensor::f_randn([4, 4], (tch::Kind::Float, tch::Device::Cpu))?;
+fn fill(context: &Context, shape: &[i64]) -> Result<(), Box<dyn std::error::Error>> {
+    let input = tch::Tensor::f_randn(shape, (tch::Kind::Float, tch::Device::Cpu))?;
     let label = tch::Tensor::f_randint(3, [4], (tch::Kind::Int64, tch::Device::Cpu))?;
     context.set_batch(input, Some(label));
     context.forward()?;
@@ -207,10 +237,6 @@ fn generated(params: Option<&[Param]>) -> Option<Vec<(String, Value)>> {
     let params = params.unwrap_or_default().iter();
     let params = params.filter(|param| param.presence == Presence::Required);
     params.map(|param| Some((param.name.clone(), sample(param)?))).collect()
-}
-
-fn required(hook: &HookType) -> Option<Vec<(String, Value)>> {
-    generated(hook.manifest.params.as_deref())
 }
 
 /// A valid value of a parameter.
@@ -246,14 +272,4 @@ pub(super) fn settings(params: Option<&[Param]>) -> Option<Value> {
 /// The roles of a hook.
 fn own_roles(manifest: &HookManifest) -> Vec<Point> {
     manifest.points.iter().copied().filter(|point| point.is_role()).collect()
-}
-
-fn toml_of(value: &Value) -> String {
-    match value {
-        Value::Bool(truth) => truth.to_string(),
-        Value::Int(number) => number.to_string(),
-        Value::Float(number) => format!("{number:?}"),
-        Value::Str(text) => format!("{text:?}"),
-        _ => "[]".to_owned(),
-    }
 }

@@ -1,6 +1,5 @@
 //! What hooks write to: only what their manifests declare, and nothing beyond a buffer.
 
-use super::case_env::fill;
 use super::points::instance;
 use super::runs::ended;
 use super::{Case, CaseEnv, Outcome, ensure};
@@ -156,7 +155,7 @@ fn batch_bounds(case: &CaseEnv) -> Outcome {
         for edge in Edge::BOTH {
             let mut instance = instance(&hook, &context)?;
             for point in &hook.manifest.points {
-                tch::no_grad(|| fill(&context)).map_err(|error| error.to_string())?;
+                case.fill(&context)?;
                 guard_batch(&context, edge)?;
                 call(&mut instance, *point)?;
                 context.end_iteration().map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! Metrics: compute, reset and merge.
 
-use super::case_env::{fill, settings};
+use super::case_env::settings;
 use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::{Context, Slot};
 use crate::plugins::MetricTrial;
@@ -66,9 +66,9 @@ fn put(context: &Context, batch: &[(Slot, Option<tch::Tensor>)]) {
 }
 
 /// Two batches.
-fn two(context: &Context) -> Result<[Batch; 2], String> {
+fn two(case: &CaseEnv, context: &Context) -> Result<[Batch; 2], String> {
     let first = batch(context);
-    tch::no_grad(|| fill(context)).map_err(|error| error.to_string())?;
+    case.fill(context)?;
     Ok([first, batch(context)])
 }
 
@@ -87,7 +87,7 @@ fn pure(case: &CaseEnv) -> Outcome {
 
 fn reset(case: &CaseEnv) -> Outcome {
     each(case, |make, context| {
-        let [first, second] = two(context)?;
+        let [first, second] = two(case, context)?;
         let (used, fresh) = (make()?, make()?);
         put(context, &first);
         used.update()?;
@@ -102,7 +102,7 @@ fn reset(case: &CaseEnv) -> Outcome {
 
 fn merged(case: &CaseEnv, swap: bool) -> Outcome {
     each(case, |make, context| {
-        let [first, second] = two(context)?;
+        let [first, second] = two(case, context)?;
         let (joint, left, right) = (make()?, make()?, make()?);
         for (own, half) in [(&first, &left), (&second, &right)] {
             put(context, own);

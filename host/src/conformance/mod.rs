@@ -4,6 +4,7 @@
 
 mod case_env;
 mod claims;
+mod given;
 mod hosts;
 mod killed;
 mod manifest;
@@ -15,6 +16,7 @@ mod settings;
 mod state;
 
 pub use case_env::{CaseEnv, LOCK};
+pub use given::{Given, GivenSetting};
 
 /// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Points: called directly, in any order, and with unknown codes.
 
-use super::case_env::{fill, settings};
+use super::case_env::settings;
 use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::Context;
 use crate::engine::data::Prng;
@@ -110,7 +110,7 @@ fn without_batch(case: &CaseEnv) -> Outcome {
         let mut instance = instance(hook, context)?;
         hook.manifest.points.iter().try_for_each(|point| call(&mut instance, *point))?;
         drop(instance);
-        tch::no_grad(|| fill(context)).map_err(|error| error.to_string())
+        case.fill(context)
     })
 }
 

@@ -114,12 +114,32 @@ fn defaults(case: &CaseEnv) -> Outcome {
     })
 }
 
+/// Sets each number to a limit of its own. A rule between settings may refuse that, with an error that names another one.
+fn at_limit(case: &CaseEnv, limit: fn(&Param) -> Option<f64>) -> Outcome {
+    tried(case, |hook, whole, context| {
+        let params = hook.params().unwrap_or_default();
+        for param in params {
+            let Some(value) = limit(param).and_then(|limit| number(param, limit)) else { continue };
+            let made = make(hook, &replaced(whole, &param.name, value.clone()), context);
+            let is_another = |word: &str| {
+                params.iter().any(|other| other.name == word && other.name != param.name)
+            };
+            if let Err(why) = made
+                && !why.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_another)
+            {
+                return Err(format!("`{}.{}` = {value:?}: {why}", hook.name(), param.name));
+            }
+        }
+        Ok(())
+    })
+}
+
 fn minimum(case: &CaseEnv) -> Outcome {
-    with(case, |param| param.min.and_then(|min| number(param, min)).into_iter().collect(), |it| it)
+    at_limit(case, |param| param.min)
 }
 
 fn maximum(case: &CaseEnv) -> Outcome {
-    with(case, |param| param.max.and_then(|max| number(param, max)).into_iter().collect(), |it| it)
+    at_limit(case, |param| param.max)
 }
 
 fn choices(case: &CaseEnv) -> Outcome {

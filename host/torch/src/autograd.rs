@@ -5,7 +5,7 @@ use std::ptr;
 use tch::Tensor;
 
 use super::error::check;
-use super::{Result, TensorList, TorchError, ffi};
+use super::{Result, TensorList, TorchError, ffi, shape};
 
 /// Accumulates the gradients of a scalar loss into the leaves that it came from, and frees the graph.
 pub fn backward(loss: &Tensor) -> Result<()> {
@@ -24,6 +24,31 @@ pub fn backward_from(output: &Tensor, grad: &Tensor) -> Result<()> {
 pub fn backward_from_all(outputs: &TensorList, grads: &TensorList) -> Result<()> {
     // SAFETY: both live through the call; libtorch checks that they have one length.
     unsafe { check(ffi::hrt_backward_all(outputs.as_raw(), grads.as_raw())) }
+}
+
+/// The gradients of a tensor with one element with respect to `inputs`, leaves or not; none where it does not depend on one. They are
+/// not added to what the leaves have, and the graph stays. With `create_graph` they have a graph themselves.
+pub fn gradients(
+    of: &Tensor,
+    inputs: &[Tensor],
+    create_graph: bool,
+) -> Result<Vec<Option<Tensor>>> {
+    if shape::count(of) != 1 {
+        let sizes = shape::with_sides(of, |sizes| format!("{sizes:?}"));
+        return Err(TorchError::new(&format!(
+            "the gradient of a tensor of shape {sizes} is not defined: reduce it to one element"
+        )));
+    }
+    if !of.requires_grad() {
+        return Err(TorchError::new("the tensor has no graph: gradients were not recorded"));
+    }
+    if let Some(index) = inputs.iter().position(|input| !input.requires_grad()) {
+        return Err(TorchError::new(&format!(
+            "input {index} does not record gradients: call requires_grad_ on it before it is used"
+        )));
+    }
+    let found = Tensor::f_run_backward(&[of], inputs, true, create_graph)?;
+    Ok(found.into_iter().map(|gradient| gradient.defined().then_some(gradient)).collect())
 }
 
 /// Turns anomaly mode on or off, for the process: a backward pass that produces a NaN then fails and names the function.
@@ -112,6 +137,35 @@ mod tests {
         let found: Vec<f32> = Vec::try_from(grad(&x).unwrap().unwrap()).unwrap();
         assert_eq!(found, [3.5, 30.25]);
         assert!(backward_from_all(&outputs, &TensorList::default()).is_err());
+    }
+
+    #[test]
+    fn gradients_are_returned_and_not_added_and_may_be_differentiated() {
+        let (x, idle) = (leaf(&[3.0]), leaf(&[1.0]));
+        let cube = (&x * &x * &x).sum(tch::Kind::Float);
+        let inputs = [x.shallow_clone(), idle];
+        let found = gradients(&cube, &inputs, true).unwrap();
+        let first = found[0].as_ref().unwrap();
+        assert_eq!(f64::try_from(first).unwrap(), 27.0);
+        assert!(found[1].is_none() && grad(&x).unwrap().is_none());
+        let second = gradients(&first.sum(tch::Kind::Float), &inputs[..1], false).unwrap();
+        let second = second[0].as_ref().unwrap();
+        assert_eq!(f64::try_from(second).unwrap(), 18.0);
+        assert!(!second.requires_grad());
+        backward(&cube).unwrap();
+    }
+
+    #[test]
+    fn a_gradient_that_is_not_defined_is_an_error_that_says_what_is_missing() {
+        let (x, plain) = (leaf(&[1.0, 2.0]), Tensor::from_slice(&[1.0_f32]));
+        let why = |of: &Tensor, input: &Tensor| {
+            gradients(of, &[input.shallow_clone()], false).unwrap_err().text().to_owned()
+        };
+        assert!(why(&(&x * 2.0), &x).contains("shape [2]"));
+        assert!(why(&plain, &x).contains("has no graph"));
+        assert!(
+            why(&x.sum(tch::Kind::Float), &plain).contains("input 0 does not record gradients")
+        );
     }
 
     #[test]

@@ -4,12 +4,12 @@ use hookrack_header_gen::layout::{measuring_program, numbers, structs};
 use hookrack_header_gen::{generate, generate_unchecked, header_path, layout_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, AutogradTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor,
-    EXTENSIONS, EngineTable, EventTable, ExtensionInfo, FileTable, HistoryTable, HookBase, HrArg,
-    HrHeader, HrMetricInfo, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink,
-    HrStateReader, HrStateWriter, HrStr, HrValue, LayerTable, LossTable, LrTable, MediaTable,
-    MetricBase, MetricTable, ModelTable, NamedTensorTable, ParamTable, PassTable, PrecisionTable,
-    ProfilerTable, RankTable, RecordTable, RoleTable, StateTable, StepTable, TensorTable,
-    TrainerHandle,
+    EXTENSIONS, EngineTable, EventTable, ExtensionInfo, FileTable, GradientTable, HistoryTable,
+    HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost, HrPlugin, HrProgress, HrScalarPoint,
+    HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, LayerTable, LossTable, LrTable,
+    MediaTable, MetricBase, MetricTable, ModelTable, NamedTensorTable, ParamTable, PassTable,
+    PrecisionTable, ProfilerTable, RankTable, RecordTable, RoleTable, StateTable, StepTable,
+    TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -75,6 +75,7 @@ fn layout() -> String {
         NamedTensorTable as "NamedTensorTable" { load, take, put, tensor, remove }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
         FileTable as "FileTable" { write }
+        GradientTable as "GradientTable" { compute }
         LossTable as "LossTable" { weight }
     }
 }

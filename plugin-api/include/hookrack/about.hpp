@@ -18,13 +18,26 @@
 // Hidden visibility: two libraries in one process may have classes of the same name.
 namespace hookrack __attribute__((visibility("hidden"))) {
 
+// A JSON list of words that are separated by commas.
+inline std::string quoted_list(std::string_view words) {
+  std::string out;
+  std::size_t from = 0;
+  while ((from = words.find_first_not_of(", ", from)) != std::string_view::npos) {
+    const std::size_t to = std::min(words.find_first_of(", ", from), words.size());
+    out += (out.empty() ? "" : ",") + quoted(words.substr(from, to - from));
+    from = to;
+  }
+  return "[" + out + "]";
+}
+
 // One setting of a `T`: its description, and how it is read.
 template <class T>
 class Setting {
  public:
   template <class F>
   Setting(std::string name, F T::*field, std::string_view doc) : name_(std::move(name)) {
-    about_ = "{\"name\":" + quoted(name_) + ",\"doc\":" + quoted(doc) + ",\"type\":" + Convert<F>::type();
+    about_ = "{\"name\":" + quoted(name_) + ",\"doc\":" + quoted(doc);
+    type_ = Convert<F>::type();
     default_ = ",\"default\":" + Convert<F>::json(T{}.*field);
     read_ = [field](T &object, const HrValue &value) { object.*field = Convert<F>::read(value); };
   }
@@ -36,6 +49,10 @@ class Setting {
     default_ = ",\"required\":true";
     return *this;
   }
+  // A string that is one of these words, separated by commas; a path, relative to the config; the name of a scalar.
+  Setting &one_of(std::string_view words) { return typed("{\"one_of\":" + quoted_list(words) + "}"); }
+  Setting &path() { return typed("\"path\""); }
+  Setting &monitor() { return typed("\"monitor\""); }
   // Another name of the key.
   Setting &alias(std::string_view key) {
     keys_.emplace_back(key);
@@ -45,7 +62,7 @@ class Setting {
   std::string json() const {
     std::string aliases;
     for (const std::string &key : keys_) aliases += (aliases.empty() ? "" : ",") + quoted(key);
-    return about_ + default_ + ",\"aliases\":[" + aliases + "]}";
+    return about_ + ",\"type\":" + type_ + default_ + ",\"aliases\":[" + aliases + "]}";
   }
   void fill(T &object, const HrValue *settings) const {
     const HrValue *value = hr_field(settings, name_.c_str());
@@ -65,7 +82,12 @@ class Setting {
     return *this;
   }
 
-  std::string name_, about_, default_;
+  Setting &typed(const std::string &type) {
+    type_ = type;
+    return *this;
+  }
+
+  std::string name_, about_, type_, default_;
   std::vector<std::string> keys_;
   std::function<void(T &, const HrValue &)> read_;
 };
@@ -79,11 +101,11 @@ class About {
   About &level(std::string_view name) { return say("level", quoted(name)); }
   // The default cadence: "10it" or "2ep".
   About &every(std::string_view cadence) { return say("every", quoted(cadence)); }
-  About &aliases(std::string_view words) { return say("aliases", list(words)); }
-  About &mutates(std::string_view words) { return say("mutates", list(words)); }
-  About &reads(std::string_view words) { return say("reads", list(words)); }
-  About &writes(std::string_view words) { return say("writes", list(words)); }
-  About &ops(std::string_view words) { return say("ops", list(words)); }
+  About &aliases(std::string_view words) { return say("aliases", quoted_list(words)); }
+  About &mutates(std::string_view words) { return say("mutates", quoted_list(words)); }
+  About &reads(std::string_view words) { return say("reads", quoted_list(words)); }
+  About &writes(std::string_view words) { return say("writes", quoted_list(words)); }
+  About &ops(std::string_view words) { return say("ops", quoted_list(words)); }
   About &on_error(std::string_view policy) { return say("on_error", quoted(policy)); }
   // The default ranks: "all", "main" for rank 0 only, or "last_stage" for those with the last stage of a pipeline.
   About &ranks(std::string_view which) { return say("ranks", quoted(which)); }
@@ -122,17 +144,6 @@ class About {
     said_ += std::string("\"") + key + "\":" + json + ",";
     return *this;
   }
-  static std::string list(std::string_view words) {
-    std::string out;
-    std::size_t from = 0;
-    while ((from = words.find_first_not_of(", ", from)) != std::string_view::npos) {
-      const std::size_t to = std::min(words.find_first_of(", ", from), words.size());
-      out += (out.empty() ? "" : ",") + quoted(words.substr(from, to - from));
-      from = to;
-    }
-    return "[" + out + "]";
-  }
-
   std::string said_;
   std::deque<Setting<T>> settings_;
   std::vector<std::pair<std::uint32_t, void (T::*)(Trainer &)>> points_;

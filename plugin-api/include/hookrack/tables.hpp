@@ -30,6 +30,10 @@ struct Tables {
   template <class U>
   static std::false_type saves(...);
   static constexpr bool has_state = decltype(saves<T>(0))::value;
+  template <class U>
+  static auto lists(int) -> decltype(std::declval<const U &>().values(std::declval<Scalars &>()), std::true_type());
+  template <class U>
+  static std::false_type lists(...);
 
   static const About<T> &about() {
     static const About<T> made = [] {
@@ -56,6 +60,10 @@ struct Tables {
   static HrStatus with(void *instance, Body body) noexcept {
     auto &it = *static_cast<Instance *>(instance);
     return guarded(it.trainer, [&] { body(it.object); });
+  }
+
+  static StateReader reader(void *instance, const HrStateReader *raw) {
+    return StateReader(raw, *static_cast<Instance *>(instance)->trainer);
   }
 
   template <bool is_hook>
@@ -87,7 +95,7 @@ struct Tables {
   }
   static HrStatus load(void *instance, const HrStateReader *raw) noexcept {
     return with(instance, [&]([[maybe_unused]] T &object) {
-      if constexpr (has_state) object.load(StateReader(raw));
+      if constexpr (has_state) object.load(reader(instance, raw));
     });
   }
   static HrStatus update(void *instance, const TrainerHandle *trainer) noexcept {
@@ -96,8 +104,12 @@ struct Tables {
   }
   static HrStatus compute(void *instance, std::uint32_t scope, const HrScalarSink *sink) noexcept {
     return with(instance, [&](T &object) {
-      if (scope != HR_METRIC_STEP && sink->put(sink->sink, HrStr{nullptr, 0}, object.compute()) != HR_OK) {
-        throw Error("the host rejected the value");
+      Scalars out(sink);
+      if (scope == HR_METRIC_STEP) return;
+      if constexpr (decltype(lists<T>(0))::value) {
+        object.values(out);
+      } else {
+        out.put("", object.compute());
       }
     });
   }
@@ -105,12 +117,12 @@ struct Tables {
     return with(instance, [](T &object) { object.reset(); });
   }
   static HrStatus merge(void *instance, const HrStateReader *raw) noexcept {
-    return with(instance, [&](T &object) { object.merge(StateReader(raw)); });
+    return with(instance, [&](T &object) { object.merge(reader(instance, raw)); });
   }
   static HrStatus replace(void *instance, const HrStateReader *raw) noexcept {
     return with(instance, [&](T &object) {
       object.reset();
-      object.merge(StateReader(raw));
+      object.merge(reader(instance, raw));
     });
   }
 };

@@ -126,37 +126,96 @@ struct Convert<std::vector<F>> {
   }
 };
 
+// A value lent to the host for a call: of a list, with its items.
+template <class F>
+struct Lent {
+  explicit Lent(const F &value) : value(Convert<F>::lent(value)) {}
+  HrValue value;
+};
+template <class F>
+struct Lent<std::vector<F>> {
+  explicit Lent(const std::vector<F> &values) {
+    for (const F &one : values) items.push_back(Convert<F>::lent(one));
+    value.kind = HR_VALUE_LIST;
+    value.items = items.data();
+    value.len = items.size();
+  }
+  std::vector<HrValue> items;
+  HrValue value{};
+};
+
 // Receives the state of a hook for a checkpoint.
 class StateWriter {
  public:
   explicit StateWriter(const HrStateWriter *raw) : raw_(raw) {}
+  // Saves a bool, a number, a string, or a vector of one of these.
   template <class F>
   void put(std::string_view key, const F &value) {
-    const HrValue lent = Convert<F>::lent(value);
-    if (raw_->put_value(raw_->sink, lend(key), &lent) != HR_OK) {
-      throw Error("cannot save `" + std::string(key) + "`");
-    }
+    const Lent<F> lent(value);
+    require(key, raw_->put_value(raw_->sink, lend(key), &lent.value));
+  }
+  // Saves the contents of a tensor; of a list as `key.0`, `key.1` and so on.
+  void put(std::string_view key, const Tensor &tensor) {
+    require(key, raw_->put_tensor(raw_->sink, lend(key), tensor.handle()));
+  }
+  void put(std::string_view key, const Tensors &tensors) {
+    for (std::size_t i = 0; i < tensors.size(); i++) put(std::string(key) + "." + std::to_string(i), tensors[i]);
   }
   const HrStateWriter &raw() const { return *raw_; }
 
  private:
+  static void require(std::string_view key, HrStatus status) {
+    if (status != HR_OK) throw Error("cannot save `" + std::string(key) + "`");
+  }
+
   const HrStateWriter *raw_;
 };
 
 // The saved state.
 class StateReader {
  public:
-  explicit StateReader(const HrStateReader *raw) : raw_(raw) {}
+  StateReader(const HrStateReader *raw, const TrainerHandle &trainer) : raw_(raw), trainer_(&trainer) {}
   template <class F>
   F value(std::string_view key) const {
     const HrValue *found = raw_->value(raw_->source, lend(key));
     if (found == nullptr) throw Error("the saved state has no `" + std::string(key) + "`");
     return Convert<F>::read(*found);
   }
+  // A saved tensor, on the CPU.
+  Tensor tensor(std::string_view key) const {
+    HrTensor found = HR_TENSOR_NONE;
+    if (raw_->tensor(raw_->source, lend(key), &found) != HR_OK) {
+      throw Error("the saved state has no tensor `" + std::string(key) + "`");
+    }
+    return Tensor::owned(*trainer_, found);
+  }
+  // A saved list of tensors; empty if there is none.
+  Tensors tensors(std::string_view key) const {
+    Tensors out;
+    HrTensor found = HR_TENSOR_NONE;
+    const std::string first = std::string(key) + ".";
+    while (raw_->tensor(raw_->source, lend(first + std::to_string(out.size())), &found) == HR_OK) {
+      out.push_back(Tensor::owned(*trainer_, found));
+    }
+    return out;
+  }
   const HrStateReader &raw() const { return *raw_; }
 
  private:
   const HrStateReader *raw_;
+  const TrainerHandle *trainer_;
+};
+
+// Receives the values of a metric. The name of each is that of the metric, followed by `.suffix` unless it is empty.
+class Scalars {
+ public:
+  explicit Scalars(const HrScalarSink *raw) : raw_(raw) {}
+  void put(std::string_view suffix, double value) {
+    if (raw_->put(raw_->sink, lend(suffix), value) != HR_OK) throw Error("the host rejected the value");
+  }
+
+ private:
+  const HrScalarSink *raw_;
 };
 
 }  // namespace hookrack

@@ -2,11 +2,11 @@
 
 use super::{
     ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,
-    CheckpointNameTable, CheckpointTable, ConsoleTable, FILES, FileTable, HISTORY, HistoryTable,
-    LAYERS, LOSS, LR, LayerTable, LossTable, LrTable, MEDIA, METRICS, MODELS, MediaTable,
-    MetricTable, ModelTable, NAMED_TENSORS, NamedTensorTable, PARAMS, PASS, PRECISION, PROFILER,
-    ParamTable, PassTable, PrecisionTable, ProfilerTable, RANKS, RECORD, ROLES, RankTable,
-    RecordTable, RoleTable, STEP, StepTable,
+    CheckpointNameTable, CheckpointTable, ConsoleTable, FILES, FileTable, GRADIENTS, GradientTable,
+    HISTORY, HistoryTable, LAYERS, LOSS, LR, LayerTable, LossTable, LrTable, MEDIA, METRICS,
+    MODELS, MediaTable, MetricTable, ModelTable, NAMED_TENSORS, NamedTensorTable, PARAMS, PASS,
+    PRECISION, PROFILER, ParamTable, PassTable, PrecisionTable, ProfilerTable, RANKS, RECORD,
+    ROLES, RankTable, RecordTable, RoleTable, STEP, StepTable,
 };
 
 /// A table that is looked up by an id. The id belongs to the type: under it a host returns this table or null.
@@ -58,6 +58,7 @@ extensions! {
     CHECKPOINTS CheckpointTable 1,
     CONSOLE ConsoleTable 1,
     FILES FileTable 2,
+    GRADIENTS GradientTable 2,
     HISTORY HistoryTable 1,
     LAYERS LayerTable 2,
     LOSS LossTable 2,

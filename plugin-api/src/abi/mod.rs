@@ -20,6 +20,7 @@ mod extension;
 #[cfg(any(feature = "testing", test))]
 pub(crate) mod fake;
 mod files;
+mod gradients;
 mod header;
 mod history;
 mod hook;
@@ -61,6 +62,7 @@ pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use console::{CONSOLE, ConsoleTable};
 pub use extension::{EXTENSIONS, Extension, ExtensionInfo};
 pub use files::{FILES, FileTable};
+pub use gradients::{GRADIENTS, GradientTable};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;

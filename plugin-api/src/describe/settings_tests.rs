@@ -43,7 +43,7 @@ struct Average {
     shadow: Vec<u8>,
 }
 
-#[derive(Settings, Debug, Default, PartialEq)]
+#[derive(Settings, Debug, PartialEq)]
 struct Pace {
     #[param(default = 7, min = 1)]
     steps: u32,

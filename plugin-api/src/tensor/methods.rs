@@ -120,6 +120,8 @@ tensor_methods! {
         cos() = "aten::cos";
         /// Each element rounded down.
         floor() = "aten::floor";
+        /// Each element rounded up.
+        ceil() = "aten::ceil";
         /// Each element rounded to the nearest integer, halves to the even one.
         round() = "aten::round";
         /// The hyperbolic tangent of each element.
@@ -146,6 +148,8 @@ tensor_methods! {
         isfinite() = "aten::isfinite";
         /// Whether each element is NaN, as bool.
         isnan() = "aten::isnan";
+        /// Whether each element is infinite, as bool.
+        isinf() = "aten::isinf";
         /// Clamps all elements to the range from `min` to `max`.
         clamp(min: f64, max: f64) = "aten::clamp";
         /// Clamps all elements from below.
@@ -189,6 +193,10 @@ tensor_methods! {
         max() = "aten::max";
         /// The minimum of all elements, as [`max`](Self::max).
         min() = "aten::min";
+        /// The maxima over some dimensions, without their indices.
+        amax(dims: &[i64], keepdim: bool) = "aten::amax";
+        /// The minima over some dimensions, without their indices.
+        amin(dims: &[i64], keepdim: bool) = "aten::amin";
         /// The index of the maximum along a dimension, as int64.
         argmax(dim: i64, keepdim: bool) = "aten::argmax";
         /// The index of the minimum along a dimension, as int64.
@@ -210,6 +218,10 @@ tensor_methods! {
 
         /// The matrix product, also of batches of matrices.
         matmul(other: &Tensor) = "aten::matmul";
+        /// The dot product of two 1-dim tensors.
+        dot(other: &Tensor) = "aten::dot";
+        /// The cosine of the angle between two tensors along a dimension.
+        cosine_similarity(other: &Tensor, dim: i64) = "aten::cosine_similarity";
         /// Swaps two dimensions. Not a copy.
         transpose(dim0: i64, dim1: i64) = "aten::transpose.int";
         /// Permutes the dimensions. Not a copy.
@@ -235,6 +247,13 @@ tensor_methods! {
         contiguous() = "aten::contiguous";
         /// Reverses the order along dimensions. Copies.
         flip(dims: &[i64]) = "aten::flip";
+        /// Shifts the entries of each of `dims` by the number at the same place of `shifts`; those that are shifted
+        /// beyond the end come first. Copies.
+        roll(shifts: &[i64], dims: &[i64]) = "aten::roll";
+        /// The lower triangle of the last two dimensions, up to a diagonal (0 is the main one); 0 elsewhere.
+        tril(diagonal: i64) = "aten::tril";
+        /// The upper triangle of the last two dimensions, from a diagonal on (0 is the main one); 0 elsewhere.
+        triu(diagonal: i64) = "aten::triu";
 
         /// The slice at `index` of a dimension, which is removed. Not a copy.
         select(dim: i64, index: i64) = "aten::select.int";
@@ -250,6 +269,10 @@ tensor_methods! {
         /// The elements where `mask` is true, as a 1-dim tensor. Waits for a GPU, since their number is the size of
         /// the result.
         masked_select(mask: &Tensor) = "aten::masked_select";
+        /// The positions of the elements that are not zero, one in each row, as int64. Waits for a GPU.
+        nonzero() = "aten::nonzero";
+        /// How often each integer from 0 on occurs in a 1-dim tensor of integers, as int64. Waits for a GPU.
+        bincount() = "aten::bincount";
         /// The one-hot encoding of class indices, which must be int64, as int64 with a new last dimension.
         one_hot(classes: i64) = "aten::one_hot";
 
@@ -272,6 +295,10 @@ tensor_methods! {
         cross_entropy(target: &Tensor) = "aten::cross_entropy_loss";
         /// The mean squared error.
         mse_loss(target: &Tensor) = "aten::mse_loss";
+        /// The mean of half the squared error below 1, and of the absolute error less a half above.
+        smooth_l1_loss(target: &Tensor) = "aten::smooth_l1_loss";
+        /// The mean negative log likelihood of log-probabilities, for class indices (int64).
+        nll_loss(target: &Tensor) = "aten::nll_loss";
         /// The mean absolute error.
         l1_loss(target: &Tensor) = "aten::l1_loss";
         /// The mean binary cross entropy of logits. The target has floats, of the same shape.
@@ -292,6 +319,8 @@ tensor_methods! {
         chunk(chunks: i64, dim: i64) = "aten::chunk";
         /// Splits a dimension into parts of `size` entries; the last one may be smaller. Not a copy.
         split(size: i64, dim: i64) = "aten::split.Tensor";
+        /// The entries along a dimension, which is removed. Not a copy.
+        unbind(dim: i64) = "aten::unbind.int";
     }
     operand {
         /// The sum with another tensor or a number; also `&a + &b`.
@@ -336,6 +365,17 @@ tensor_methods! {
         /// Writes the elements of `source` to the places of a dimension that `index`, an int64 tensor, names. If a
         /// place is named twice, either element may be written.
         scatter_(dim: i64, index: &Tensor, source: &Tensor) = "aten::scatter_.src";
+        /// Adds the elements of `source` at the positions along a dimension that `index` names, in place.
+        scatter_add_(dim: i64, index: &Tensor, source: &Tensor) = "aten::scatter_add_";
+        /// Adds the entries of `source` along a dimension to those that `index`, a 1-dim tensor of int64, names, in place.
+        index_add_(dim: i64, index: &Tensor, source: &Tensor) = "aten::index_add_";
+        /// Adds `value * a * b` in place.
+        addcmul_(a: &Tensor, b: &Tensor, value: f64) = "aten::addcmul_";
+        /// Adds `value * a / b` in place.
+        addcdiv_(a: &Tensor, b: &Tensor, value: f64) = "aten::addcdiv_";
+        /// Sets whether operations on this tensor are recorded for [gradients](crate::Trainer::gradients). For a tensor of
+        /// the hook's own; parameters are frozen by [`set_trainable`](crate::Trainer::set_trainable).
+        requires_grad_(on: bool) = "aten::requires_grad_";
         /// Replaces NaN by `nan`, and infinities by the greatest and least finite numbers of the dtype.
         nan_to_num_(nan: f64) = "aten::nan_to_num_";
     }

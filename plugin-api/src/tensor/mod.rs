@@ -1,11 +1,13 @@
 //! Handles to tensors that the host keeps, single ones and lists.
 
 mod arithmetic;
+mod index;
 mod list;
 mod methods;
 mod read;
 
 pub use arithmetic::Operand;
+pub use index::{Index, Indices};
 pub use list::{AsTensors, TensorList, Tensors};
 pub use methods::ops;
 
@@ -52,6 +54,11 @@ pub struct Tensor {
 impl Tensor {
     pub(crate) fn owned(host: Host, id: HrTensor) -> Self {
         Self { host, id, owned: true }
+    }
+
+    /// A handle that must be released, or none.
+    pub(crate) fn owned_or_absent(host: Host, id: HrTensor) -> Self {
+        Self { host, id, owned: id != HrTensor::NONE }
     }
 
     pub(crate) fn borrowed(host: Host, id: HrTensor) -> Self {

@@ -110,6 +110,16 @@ impl FakeTrainer {
         self.changed(|world| world.gradient = Some(Box::new(function)))
     }
 
+    /// Sets a function that computes what [`Trainer::gradients`](crate::Trainer::gradients) returns, from the
+    /// tensor and the inputs. Without it that call is an error.
+    #[must_use]
+    pub fn gradients(
+        self,
+        function: impl FnMut(&FakeTensor, &[FakeTensor]) -> Result<Vec<FakeTensor>> + 'static,
+    ) -> Self {
+        self.changed(|world| world.gradients_of = Some(Box::new(function)))
+    }
+
     /// Sets the input of every batch. Its first size is the batch size.
     ///
     /// Every batch is the same memory: what a hook changes in place stays changed.

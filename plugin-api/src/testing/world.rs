@@ -20,6 +20,7 @@ type Model = Box<dyn FnMut(&FakeTensor, &[FakeTensor]) -> Result<FakeTensor>>;
 type SecondModel = Box<dyn FnMut(&FakeTensor) -> Result<FakeTensor>>;
 type Criterion = Box<dyn FnMut(&FakeTensor, &FakeTensor) -> Result<FakeTensor>>;
 type Gradient = Box<dyn FnMut(&[FakeTensor]) -> Result<Vec<FakeTensor>>>;
+type GradientsOf = Box<dyn FnMut(&FakeTensor, &[FakeTensor]) -> Result<Vec<FakeTensor>>>;
 type OwnOp = Box<dyn FnMut(&ops::OpArgs<'_>) -> Result<Vec<FakeValue>>>;
 
 /// A parameter of the model.
@@ -81,6 +82,8 @@ pub(crate) struct World {
     pub(crate) model: Option<Model>,
     pub(crate) criterion: Option<Criterion>,
     pub(crate) gradient: Option<Gradient>,
+    /// The gradients of a tensor with respect to others, as hooks ask for them.
+    pub(crate) gradients_of: Option<GradientsOf>,
     pub(crate) own_ops: BTreeMap<String, OwnOp>,
     /// Input, label, output and loss of every batch, unless they are computed.
     pub(crate) batch: [Option<FakeTensor>; 4],
@@ -128,7 +131,7 @@ impl World {
             ..HrProgress::default()
         };
         let group =
-            Group { name: "main".into(), lr: 0.1, base_lr: 0.1, momentum: None, weight_decay: 0.0 };
+            Group { name: "all".into(), lr: 0.1, base_lr: 0.1, momentum: None, weight_decay: 0.0 };
         Self {
             progress: Rc::new(Cell::new(progress)),
             params: Vec::new(),
@@ -137,6 +140,7 @@ impl World {
             model: None,
             criterion: None,
             gradient: None,
+            gradients_of: None,
             own_ops: BTreeMap::new(),
             batch: [const { None }; 4],
             slots: [const { None }; 5],

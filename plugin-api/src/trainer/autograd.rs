@@ -1,8 +1,10 @@
-//! Whether gradients are recorded.
+//! Whether gradients are recorded, and gradients of any tensor.
 
 use super::Trainer;
 use crate::abi::Host;
 use crate::error::Result;
+use crate::tensor::Tensor;
+use std::borrow::Borrow;
 
 /// Restores the mode when dropped, also after a panic.
 struct Restore {
@@ -47,6 +49,68 @@ impl Trainer {
     /// As for [`no_grad`](Self::no_grad).
     pub fn enable_grad<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.recording(true, body)
+    }
+
+    /// Returns the gradient of `of`, a tensor with one element, with respect to each input: PyTorch's
+    /// `autograd.grad`. For adversarial examples, saliency maps, gradient penalties.
+    ///
+    /// An input is a tensor that `of` was computed from while it recorded gradients: a parameter, or the
+    /// hook's own tensor after [`requires_grad_`](Tensor::requires_grad_). The gradient of one that `of` does
+    /// not depend on is [absent](Tensor::is_absent). Gradients of parameters do not change, and the graph
+    /// stays, so that [`backward`](Self::backward) may follow. Takes as long as a backward pass.
+    ///
+    /// ```
+    /// # use hookrack_plugin_api::prelude::*;
+    /// # #[derive(Settings)]
+    /// # struct Fgsm;
+    /// # #[hook(mutates = "output, loss")]
+    /// # impl Hook for Fgsm {
+    /// fn on_train_forward(&mut self, t: &mut Trainer) -> Result<()> {
+    ///     let x = t.input()?.clone_detached()?;
+    ///     x.requires_grad_(true)?;
+    ///     let loss = t.criterion_of(&t.model(&x)?, &t.label()?)?;
+    ///     let grads = t.gradients(&loss, [&x])?;
+    ///     let output = t.model(&(x.detach()? + (grads[0].sign()? * 0.03)?)?)?;
+    /// #   Ok(())
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `of` has several elements or no graph, or an input does not record gradients. Needs a host of
+    /// plugin-api 1.2.
+    pub fn gradients(
+        &self,
+        of: &Tensor,
+        inputs: impl IntoIterator<Item = impl Borrow<Tensor>>,
+    ) -> Result<Vec<Tensor>> {
+        self.gradients_by(of, inputs, false)
+    }
+
+    /// As [`gradients`](Self::gradients), for a loss that depends on gradients: the results record how they
+    /// were computed, as with PyTorch's `create_graph=True`.
+    ///
+    /// # Errors
+    /// As for [`gradients`](Self::gradients).
+    pub fn gradients_with_graph(
+        &self,
+        of: &Tensor,
+        inputs: impl IntoIterator<Item = impl Borrow<Tensor>>,
+    ) -> Result<Vec<Tensor>> {
+        self.gradients_by(of, inputs, true)
+    }
+
+    fn gradients_by(
+        &self,
+        of: &Tensor,
+        inputs: impl IntoIterator<Item = impl Borrow<Tensor>>,
+        create_graph: bool,
+    ) -> Result<Vec<Tensor>> {
+        // The tensors live through the call.
+        let inputs: Vec<_> = inputs.into_iter().collect();
+        let ids: Vec<_> = inputs.iter().map(|input| input.borrow().id()).collect();
+        let found = self.host.gradients(of.id(), &ids, create_graph)?;
+        Ok(found.into_iter().map(|id| Tensor::owned_or_absent(self.host, id)).collect())
     }
 
     fn recording<T>(&mut self, on: bool, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {

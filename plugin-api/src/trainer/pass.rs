@@ -43,7 +43,7 @@ impl Trainer {
     /// # Errors
     /// The model does not take the input, or this rank has a stage of a pipeline. In training mode with
     /// `distributed.sync_batch_norm`, the hook does not run on all ranks.
-    pub fn forward_in(&mut self, input: &Tensor, training: bool) -> Result<Tensor> {
+    pub fn forward_in(&self, input: &Tensor, training: bool) -> Result<Tensor> {
         Ok(Tensor::owned(self.host, self.host.forward_in(input.id(), training)?))
     }
 }

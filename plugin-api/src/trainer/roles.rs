@@ -71,7 +71,7 @@ impl Trainer {
     /// # Errors
     /// The model does not take the input, or this rank has a stage of a pipeline. In training with
     /// `distributed.sync_batch_norm`, the hook does not run on all ranks.
-    pub fn model(&mut self, input: &Tensor) -> Result<Tensor> {
+    pub fn model(&self, input: &Tensor) -> Result<Tensor> {
         Ok(Tensor::owned(self.host, self.host.model(input.id())?))
     }
 
@@ -109,7 +109,7 @@ impl Trainer {
     ///
     /// # Errors
     /// The config has no `[loss]`, or it does not take these tensors. Needs a host of plugin-api 1.2.
-    pub fn criterion_of(&mut self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+    pub fn criterion_of(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
         Ok(Tensor::owned(self.host, self.host.criterion_of(output.id(), label.id())?))
     }
 

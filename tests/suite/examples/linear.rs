@@ -53,8 +53,17 @@ impl Linear {
 
     /// The gradient of the mean cross entropy.
     pub(super) fn gradient(&self) -> Self {
+        self.gradient_at(|features, _| features)
+    }
+
+    /// As [`gradient`](Self::gradient), of samples that were moved.
+    pub(super) fn gradient_at(
+        &self,
+        moved: impl Fn([f64; FEATURES], usize) -> [f64; FEATURES],
+    ) -> Self {
         let mut rows = vec![[0.0; FEATURES + 1]; CLASSES];
         for (features, label) in SAMPLES {
+            let features = moved(features, label);
             for (class, p) in self.probabilities(features).into_iter().enumerate() {
                 let error = (p - f64::from(u8::from(class == label))) / 6.0;
                 for (i, out) in rows[class].iter_mut().enumerate() {

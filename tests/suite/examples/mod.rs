@@ -1,6 +1,8 @@
 //! Each plugin of `examples/plugins` does what its paper says: compared with a linear model that is trained by hand.
 
 mod activation_norms;
+mod adversarial;
+mod cpp;
 mod distillation;
 mod linear;
 mod lines;
@@ -60,6 +62,7 @@ fn bench(more: &str) -> Bench {
 fn add_examples(bench: &Bench) {
     for name in [
         "activation_norms",
+        "adversarial",
         "cutmix",
         "distillation",
         "focal_loss",

@@ -15,6 +15,7 @@ mod engine;
 mod events;
 mod files;
 mod forked;
+mod gradients;
 mod history;
 mod layers;
 mod log_limit;

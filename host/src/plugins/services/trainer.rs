@@ -4,9 +4,9 @@ use super::endpoint::{Caller, Endpoint};
 use super::log_limit::{self, Line, MOST};
 use super::service::service;
 use super::{
-    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, files, history,
-    layers, loss, lr, media, metrics, models, named_tensors, params, pass, precision, profiler,
-    ranks, record, roles, states, step, tensors,
+    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, files, gradients,
+    history, layers, loss, lr, media, metrics, models, named_tensors, params, pass, precision,
+    profiler, ranks, record, roles, states, step, tensors,
 };
 use crate::context::Context;
 use hookrack_plugin_api::abi::{
@@ -86,6 +86,7 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
         offer(&checkpoints::TABLE),
         offer(&console::TABLE),
         offer(&files::TABLE),
+        offer(&gradients::TABLE),
         offer(&history::TABLE),
         offer(&layers::TABLE),
         offer(&loss::TABLE),

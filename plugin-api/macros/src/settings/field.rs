@@ -122,6 +122,24 @@ impl<'a> FieldSpec<'a> {
         }
     }
 
+    /// The field's value in an empty table; `None` if it is required, or its type alone knows.
+    pub(super) fn omitted(&self) -> Option<TokenStream> {
+        match (&self.default, self.source) {
+            (Default::Value(_), _) => {
+                let name = self.default_name();
+                Some(quote!(#name()))
+            }
+            (Default::Function(_, path), _) => Some(quote!(#path())),
+            (Default::Missing, ValueSource::Skipped) => {
+                Some(quote!(::core::default::Default::default()))
+            }
+            (Default::Missing, ValueSource::Key) if is_option(self.ty) => {
+                Some(quote!(::core::option::Option::None))
+            }
+            (Default::Missing, _) => None,
+        }
+    }
+
     /// Calls the function of `#[param(check = …)]` with the value, if there is one.
     pub(super) fn check(&self) -> Option<TokenStream> {
         let Self { ident, key, .. } = self;
@@ -207,6 +225,11 @@ impl<'a> FieldSpec<'a> {
     }
 }
 
+/// Whether a type is written as an `Option`.
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+}
+
 /// Checks the `#[param(…)]` of a field of `#[derive(Settings)]`.
 fn check_param(param: &[Meta]) -> Result<()> {
     check_keys(param, &KEYS)?;
@@ -282,7 +305,7 @@ fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], source: ValueSource) ->
             Default::Function(function, path)
         }
         (None, None) if source == ValueSource::Key && (is_bare || has_word(serde, "default")) => {
-            Default::Value(quote!((&&api::Ask::<#ty>::new()).usual()))
+            Default::Value(quote!((&&&api::Ask::<#ty>::new()).usual()))
         }
         // Serde's default of a skipped or flattened field.
         (None, None) if has_word(serde, "default") => {

@@ -94,11 +94,12 @@ fn derive_struct(
     let moved = specs.iter().map(|FieldSpec { ident, .. }| quote!(#ident: twin.#ident));
     let described = specs.iter().map(FieldSpec::describe);
     let (valued, saved) = (specs.iter().map(FieldSpec::value), saved_fields(name, &specs));
+    let empty = empty_table(name, &specs);
     Ok(quote! {
         const _: () = {
             use ::hookrack_plugin_api::__private as api;
             #[allow(unused_imports, reason = "used only by structs with such fields")]
-            use api::{AskAnything as _, AskDefault as _, AskNested as _, AskOption as _, AskSetting as _, Describe as _, Setting as _};
+            use api::{AskAnything as _, AskDefault as _, AskNested as _, AskOption as _, AskSetting as _, AskTable as _, Describe as _, Setting as _};
 
             #[derive(api::serde::Deserialize)]
             #[serde(crate = "::hookrack_plugin_api::__private::serde")]
@@ -140,9 +141,26 @@ fn derive_struct(
                 }
             }
 
+            #empty
+
             #saved
         };
     })
+}
+
+/// The implementation of `SettingDefaults`, if every setting may be omitted.
+fn empty_table(name: &syn::Ident, specs: &[FieldSpec<'_>]) -> TokenStream {
+    let idents = specs.iter().map(|spec| spec.ident);
+    let Some(values) = specs.iter().map(FieldSpec::omitted).collect::<Option<Vec<_>>>() else {
+        return TokenStream::new();
+    };
+    quote! {
+        impl api::SettingDefaults for #name {
+            fn setting_defaults() -> Self {
+                Self { #(#idents: #values),* }
+            }
+        }
+    }
 }
 
 /// The implementation of `SavedFields`, if a field has `#[param(state)]`.

@@ -1,6 +1,7 @@
 //! Safe wrappers of all calls from a plugin to the host, on which the rest of the crate is built.
 
 mod checkpoints;
+mod gradients;
 mod metrics;
 mod older;
 mod rows;

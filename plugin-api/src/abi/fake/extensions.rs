@@ -1,6 +1,6 @@
 //! The extensions of the fake host.
 
-use super::{Caller, functions, layers, named, noted, params, table};
+use super::{Caller, functions, gradients, layers, named, noted, params, table};
 use crate::abi::{Extension, HrMetricInfo, HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
@@ -19,6 +19,7 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
         offer(&noted::checkpoint_names::TABLE),
         offer(&noted::checkpoints::TABLE),
         offer(&noted::console::TABLE),
+        offer(&gradients::TABLE),
         offer(&history::TABLE),
         offer(&layers::TABLE),
         offer(&loss::TABLE),

@@ -1,6 +1,7 @@
 //! A fake host in plain Rust behind the tables of the ABI: the part of [`crate::testing`] with raw pointers.
 
 mod extensions;
+mod gradients;
 mod instance;
 mod layers;
 mod named;

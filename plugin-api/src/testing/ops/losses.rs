@@ -2,6 +2,7 @@
 
 use super::elementwise::broadcast;
 use super::reduce::{log_softmax, rows};
+use super::shape::dim_of;
 use super::{FakeValue, Implementation, OpArgs};
 use crate::error::Result;
 use crate::testing::tensor::FakeTensor;
@@ -51,9 +52,38 @@ fn negative_log_likelihood(logs: &FakeTensor, target: &FakeTensor) -> Result<Vec
     scalar(logs, losses.iter().sum::<f64>() / count(losses.len()))
 }
 
+/// The cosine of the angle between the rows of two tensors of one shape along a dimension.
+fn cosine_similarity(args: &OpArgs<'_>) -> Result<Vec<FakeValue>> {
+    let (x, y) = (args.tensor(0)?, args.tensor(1)?);
+    let (dim, eps) = (args.int_or(2, 1)?, args.number_or(3, 1e-8)?);
+    crate::ensure!(x.shape() == y.shape(), "shapes {:?} and {:?} differ", x.shape(), y.shape());
+    let dim = dim_of(dim, x.shape().len())?;
+    let sums = |product: Vec<f64>| -> Result<FakeTensor> {
+        let products = FakeTensor::of(x.dtype(), &product, x.shape())?;
+        rows(&products, i64::try_from(dim)?, x.dtype(), |row| vec![row.iter().sum()])
+    };
+    let of = |a: &FakeTensor, b: &FakeTensor| {
+        sums(a.values().into_iter().zip(b.values()).map(|(a, b)| a * b).collect())
+    };
+    let (dots, own, others) = (of(x, y)?, of(x, x)?.values(), of(y, y)?.values());
+    let norms = own.iter().zip(&others).map(|(x, y)| x.sqrt().max(eps) * y.sqrt().max(eps));
+    let cosines: Vec<_> = dots.values().iter().zip(norms).map(|(dot, norm)| dot / norm).collect();
+    let mut shape = x.shape().to_vec();
+    shape.remove(dim);
+    Ok(vec![FakeTensor::of(x.dtype(), &cosines, &shape)?.into()])
+}
+
 pub(super) const OPS: &[(&str, Implementation)] = &[
     ("mse_loss", |a| mean(a, |x, y| (x - y) * (x - y))),
     ("l1_loss", |a| mean(a, |x, y| (x - y).abs())),
+    ("smooth_l1_loss", |a| {
+        let beta = a.number_or(3, 1.0)?;
+        mean(a, |x, y| {
+            let distance = (x - y).abs();
+            if distance < beta { distance * distance / (2.0 * beta) } else { distance - beta / 2.0 }
+        })
+    }),
+    ("cosine_similarity", cosine_similarity),
     ("binary_cross_entropy_with_logits", |a| {
         mean(a, |x, y| x.max(0.0) - x * y + (-x.abs()).exp().ln_1p())
     }),

@@ -5,6 +5,7 @@
 
 mod elementwise;
 mod losses;
+mod positions;
 mod reduce;
 mod shape;
 
@@ -164,7 +165,7 @@ impl<'a> Name<'a> {
     }
 
     fn implementation(&self) -> Option<Implementation> {
-        let tables = [elementwise::OPS, reduce::OPS, shape::OPS, losses::OPS];
+        let tables = [elementwise::OPS, reduce::OPS, shape::OPS, positions::OPS, losses::OPS];
         let named = |name: &str| {
             let mut rows = tables.iter().flat_map(|table| table.iter());
             rows.find(|(own, _)| *own == name).map(|(_, implementation)| *implementation)

@@ -114,15 +114,18 @@ fn arg_best(args: &OpArgs<'_>, greatest: bool) -> Result<Vec<FakeValue>> {
     along(args, Some(INT64), |numbers| best(numbers, greatest) as f64)
 }
 
+fn extreme_of(numbers: &[f64], greatest: bool) -> f64 {
+    numbers.get(best(numbers, greatest)).copied().unwrap_or(f64::NAN)
+}
+
 /// The greatest or least number, with its place where a dimension is given, or pair by pair.
 fn extreme(args: &OpArgs<'_>, greatest: bool) -> Result<Vec<FakeValue>> {
-    let value = |numbers: &[f64]| numbers.get(best(numbers, greatest)).copied().unwrap_or(f64::NAN);
     if let FakeValue::Tensor(_) = args.get(1) {
         crate::bail!("use maximum or minimum for pairs of numbers");
     }
     let is_empty = args.is_absent(1) && count(args.tensor(0)?.shape()) == 0;
     crate::ensure!(!is_empty, "max and min of an empty tensor are not defined");
-    let values = along(args, None, value)?;
+    let values = along(args, None, |numbers| extreme_of(numbers, greatest))?;
     if args.is_absent(1) {
         return Ok(values);
     }
@@ -218,6 +221,8 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     ("any", |a| along(a, Some(BOOL), |row| f64::from(row.iter().any(|x| *x != 0.0)))),
     ("max", |a| extreme(a, true)),
     ("min", |a| extreme(a, false)),
+    ("amax", |a| along(a, None, |row| extreme_of(row, true))),
+    ("amin", |a| along(a, None, |row| extreme_of(row, false))),
     ("argmax", |a| arg_best(a, true)),
     ("argmin", |a| arg_best(a, false)),
     ("linalg_vector_norm", |a| {
@@ -230,6 +235,8 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         Ok(vec![reduce(tensor, &[], false, float_of(tensor), norm(a.number_or(1, 2.0)?))?.into()])
     }),
     ("dot", |a| {
+        let ranks = [0, 1].map(|at| a.tensor(at).map_or(0, |tensor| tensor.shape().len()));
+        crate::ensure!(ranks == [1, 1], "takes two 1-dim tensors, not of {ranks:?} dimensions");
         let (x, y) = (a.tensor(0)?.values(), a.tensor(1)?.values());
         crate::ensure!(x.len() == y.len(), "{} numbers against {}", x.len(), y.len());
         let sum: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();

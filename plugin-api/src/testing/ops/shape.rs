@@ -3,7 +3,7 @@
 use super::elementwise::broadcast;
 use super::{FakeValue, Implementation, OpArgs};
 use crate::error::Result;
-use crate::testing::tensor::{FLOAT64, FakeTensor, INT64, count};
+use crate::testing::tensor::{FakeTensor, INT64, count};
 
 /// A dimension as an index; a negative one counts from the last.
 pub(super) fn dim_of(dim: i64, rank: usize) -> Result<usize> {
@@ -75,7 +75,13 @@ fn flattened(args: &OpArgs<'_>) -> Result<Vec<FakeValue>> {
 }
 
 /// Places `start..end` of a dimension, each `step`-th.
-fn sliced(tensor: &FakeTensor, dim: i64, start: i64, end: i64, step: i64) -> Result<FakeTensor> {
+pub(super) fn sliced(
+    tensor: &FakeTensor,
+    dim: i64,
+    start: i64,
+    end: i64,
+    step: i64,
+) -> Result<FakeTensor> {
     let dim = dim_of(dim, tensor.shape().len())?;
     let size = tensor.shape()[dim];
     let within = |place: i64| (if place < 0 { place + size } else { place }).clamp(0, size);
@@ -140,7 +146,7 @@ fn joined(tensors: &[FakeTensor], dim: i64) -> Result<FakeTensor> {
     Ok(moved(&FakeTensor::of(first.dtype(), &rows, &shape)?, 0, at).copy())
 }
 
-fn places(index: &FakeTensor, size: i64) -> Result<Vec<i64>> {
+pub(super) fn places(index: &FakeTensor, size: i64) -> Result<Vec<i64>> {
     #[expect(clippy::cast_possible_truncation, reason = "an index is a whole number")]
     let places: Vec<_> = index.values().into_iter().map(|place| place as i64).collect();
     let beyond = places.iter().find(|place| !(0..size).contains(*place));
@@ -173,34 +179,6 @@ fn gathered(tensor: &FakeTensor, dim: i64, index: &FakeTensor) -> Result<FakeTen
     };
     let numbers = origins.into_iter().zip(wanted).map(number).collect::<Result<Vec<_>>>()?;
     FakeTensor::of(tensor.dtype(), &numbers, index.shape())
-}
-
-/// A copy in which the numbers of `source` are at the places of a dimension that `index` names, for each place of `index`.
-fn scattered(args: &OpArgs<'_>) -> Result<Vec<FakeValue>> {
-    let (tensor, index, source) = (args.tensor(0)?.copy(), args.tensor(2)?, args.tensor(3)?);
-    let (rank, shape) = (tensor.shape().len(), index.shape());
-    let fits = rank == shape.len() && rank == source.shape().len();
-    crate::ensure!(fits, "index, source and tensor differ in dimensions");
-    let at = dim_of(args.int(1)?, rank)?;
-    let within = |dim: usize| {
-        let is_source = shape[dim] <= source.shape()[dim];
-        is_source && (dim == at || shape[dim] <= tensor.shape()[dim])
-    };
-    crate::ensure!((0..rank).all(within), "the index is larger than the tensor or the source");
-    let wanted = places(index, tensor.shape()[at])?;
-    let part = source.seen(shape.to_vec(), source.strides().to_vec(), source.offset());
-    let mut strides = tensor.strides().to_vec();
-    strides[at] = 0;
-    let origins = tensor.seen(shape.to_vec(), strides, tensor.offset()).offsets();
-    for ((origin, place), number) in origins.into_iter().zip(wanted).zip(part.values()) {
-        let offset = origin + usize::try_from(place * tensor.strides()[at])?;
-        tensor.seen(Vec::new(), Vec::new(), offset).assign(&FakeTensor::of(
-            FLOAT64,
-            &[number],
-            &[],
-        )?)?;
-    }
-    one(tensor)
 }
 
 /// The product of matrices, batches of them, and vectors.
@@ -303,6 +281,8 @@ fn stacked(args: &OpArgs<'_>) -> Result<Vec<FakeValue>> {
 
 pub(super) const OPS: &[(&str, Implementation)] = &[
     ("detach", |a| one(a.tensor(0)?.clone())),
+    // It has no autograd.
+    ("requires_grad", |a| one(a.tensor(0)?.clone())),
     ("contiguous", |a| {
         let tensor = a.tensor(0)?;
         one(if tensor.is_in_order() { tensor.clone() } else { tensor.copy() })
@@ -351,7 +331,6 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     }),
     ("index_select", |a| one(index_selected(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?)),
     ("gather", |a| one(gathered(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?)),
-    ("scatter", scattered),
     ("masked_select", |a| one(masked(a.tensor(0)?, a.tensor(1)?)?)),
     ("one_hot", one_hot),
     ("cat", |a| {
@@ -367,6 +346,12 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
             size.unsigned_abs().div_ceil(parts.max(1).unsigned_abs()).max(1).cast_signed(),
             dim,
         )
+    }),
+    ("unbind", |a| {
+        let (tensor, dim) = (a.tensor(0)?, a.int_or(1, 0)?);
+        let size = tensor.shape()[dim_of(dim, tensor.shape().len())?];
+        let parts = (0..size).map(|at| selected(tensor, dim, at).map(Some));
+        Ok(vec![FakeValue::Tensors(parts.collect::<Result<_>>()?)])
     }),
     ("split", |a| chunks(a.tensor(0)?, a.int(1)?, a.int_or(2, 0)?)),
     ("matmul", |a| one(matmul(a.tensor(0)?, a.tensor(1)?)?)),
