@@ -34,6 +34,8 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
     build.cpp(true).std("c++20").opt_level(2).define("_GLIBCXX_USE_CXX11_ABI", "1");
     // One header per operator: the shim compiles in a third of the time.
     build.define("AT_PER_OPERATOR_HEADERS", None);
+    // A product and a sum are rounded one by one, on every CPU.
+    build.flag_if_supported("-ffp-contract=off");
     // Vectors are passed between inlined functions only: it does not matter in which registers they would be.
     build.flag_if_supported("-Wno-psabi");
     let gloo = Path::new("shim/gloo-stub").to_owned();

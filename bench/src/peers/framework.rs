@@ -67,7 +67,7 @@ impl Framework {
         match self {
             Self::Hookrack => Program::Hookrack(&[]),
             Self::HookrackDefaults => {
-                Program::Hookrack(&["train.mkl=\"default\"", "train.memory_format=\"contiguous\""])
+                Program::Hookrack(&["train.matmul=\"default\"", "train.memory_format=\"contiguous\""])
             }
             Self::Tch => Program::Tch,
             Self::Torch => Program::Python("by_torch.py", &["--variant", "plain"]),

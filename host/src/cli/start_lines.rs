@@ -4,7 +4,7 @@ use crate::engine::FormatTrial;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::run::{PastRun, RunDir};
-use crate::torch::mkl;
+use crate::torch::matmul;
 use crate::train::Parts;
 use serde_json::json;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub(super) fn decisions(
     if let Some(trial) = format {
         memory_format(trial, is_quiet);
     }
-    mkl_instructions(is_quiet);
+    matmul_kernels(is_quiet);
     if let Some(report) = loaded {
         weights(report, job, is_quiet);
     }
@@ -64,15 +64,15 @@ fn memory_format(trial: &FormatTrial, is_quiet: bool) {
     }
 }
 
-/// Reports whether MKL uses AVX-512 where it would not by itself, or could.
-fn mkl_instructions(is_quiet: bool) {
-    if mkl::is_native() {
-        tracing::info!("mkl: AVX-512");
+/// Reports whether matrix products use AVX-512 where PyTorch does not, or could.
+fn matmul_kernels(is_quiet: bool) {
+    if matmul::is_native() {
+        tracing::info!("matmul: native (AVX-512)");
         if !is_quiet {
-            say!("mkl: AVX-512");
+            say!("matmul: native (AVX-512)");
         }
-    } else if mkl::can_differ() {
-        tracing::info!("this CPU has AVX-512, which MKL uses only with train.mkl = \"native\"");
+    } else if matmul::has_avx512() {
+        tracing::info!("matrix products are faster on this CPU with train.matmul = \"native\"");
     }
 }
 

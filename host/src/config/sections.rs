@@ -55,9 +55,9 @@ pub struct TrainSection {
     /// How images are laid out in memory while the model computes; `auto` times both before training.
     #[param(default = FormatChoice::Contiguous)]
     pub memory_format: FormatChoice,
-    /// Instructions of MKL, which multiplies matrices: `native` lets it use AVX-512 on CPUs that are not Intel's too.
-    #[param(default = MklInstructions::Default)]
-    pub mkl: MklInstructions,
+    /// Kernels of matrix products: PyTorch's, or `native`, which uses AVX-512 on every CPU that has it.
+    #[param(default = MatmulKernels::Default)]
+    pub matmul: MatmulKernels,
     /// Keep freed memory for the next step instead of returning it to the system.
     #[param(default = true)]
     pub keep_memory: bool,
@@ -285,11 +285,11 @@ pub enum FormatChoice {
     ChannelsLast,
 }
 
-/// The instructions that MKL uses.
+/// The kernels of matrix products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MklInstructions {
-    /// Those that it chooses itself, as in PyTorch.
+pub enum MatmulKernels {
+    /// Those of PyTorch on the same machine.
     Default,
     /// AVX-512 on every CPU that has it.
     Native,

@@ -1,10 +1,13 @@
 // A linear layer and the ReLU behind it as one node of the graph. The kernels, their order and so every bit are those of
-// `torch.nn.functional.linear` and `relu`; what goes is the bookkeeping of three nodes and their views.
+// `torch.nn.functional.linear` and `relu`, unless the kernel for small products is used; what goes is the bookkeeping of three nodes and
+// their views.
 #include "shim.h"
+#include "small_linear.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
@@ -68,6 +71,13 @@ bool is_plain(const at::Tensor& input, const at::Tensor& weight, const at::Tenso
 
 at::Tensor product(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias, bool relu) {
   BelowAutograd quick;
+  const LinearShape shape{input.size(0), input.size(1), weight.size(0)};
+  if (input.scalar_type() == at::kFloat && bias.is_contiguous() && is_small_linear(shape)) {
+    auto output = at::empty({shape.rows, shape.outputs}, input.options());
+    small_linear(input.const_data_ptr<float>(), weight.const_data_ptr<float>(), bias.const_data_ptr<float>(),
+                 output.mutable_data_ptr<float>(), shape, relu);
+    return output;
+  }
   auto output = at::addmm(bias, input, weight.t());
   if (relu) at::relu_(output);
   return output;

@@ -1,14 +1,9 @@
 // The loops of max pooling by windows of 2x2 with its ReLU, on vectors: eight numbers at a time, or four doubles.
+#include "every_cpu.h"
 #include "pool_kernels.h"
 
 #include <cstring>
 
-// The compiler makes a function for each set of instructions, and the dynamic linker chooses the one for this CPU.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EVERY_CPU __attribute__((target_clones("default", "avx2")))
-#else
-#define FOR_EVERY_CPU
-#endif
 #define INLINE inline __attribute__((always_inline))
 
 // Numbers of two vectors, by their places in both; older compilers have another word for it.

@@ -1,4 +1,4 @@
-// What belongs to libtorch as a whole: start-up, backward, random state, threads, raw views, versions.
+// What belongs to libtorch as a whole: start-up, random state, threads, raw views, versions.
 #include "shim.h"
 
 #include <ATen/Context.h>
@@ -7,7 +7,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Logging.h>
-#include <torch/csrc/autograd/autograd.h>
 #include <torch/version.h>
 
 #include <climits>
@@ -134,20 +133,6 @@ char* hrt_log_quietly() {
 }
 
 void hrt_free_message(char* message) noexcept { std::free(message); }
-
-// `grad` is null for a scalar loss.
-char* hrt_backward(const at::Tensor* loss, const at::Tensor* grad, bool keep_graph) {
-  return guarded([&] {
-    torch::autograd::variable_list grads;
-    if (grad) grads.push_back(*grad);
-    torch::autograd::backward({*loss}, grads, keep_graph);
-  });
-}
-
-// From several outputs at once, each with its gradient.
-char* hrt_backward_all(const List* outputs, const List* grads) {
-  return guarded([&] { torch::autograd::backward(*outputs, *grads); });
-}
 
 char* hrt_rng_state(int cuda, at::Tensor** out) {
   return guarded([&] {

@@ -139,6 +139,51 @@ mod tests {
         assert!(backward_from_all(&outputs, &TensorList::default()).is_err());
     }
 
+    /// Losses over graphs of several shapes: what each of these gives the leaves must have the bits of libtorch's engine.
+    const LOSSES: [fn(&Tensor, &Tensor) -> Tensor; 5] = [
+        |x, y| (x * y).sum(tch::Kind::Float),
+        // A tensor that is used three times, and added up in between.
+        |x, y| {
+            let both = x.sin() + y;
+            (&both * &both + &both * x).sum(tch::Kind::Float)
+        },
+        // Broadcast: the gradient of `y` is summed.
+        |x, y| (x.unsqueeze(1) * y).exp().mean(tch::Kind::Float),
+        // Another type on the way, and an output without a gradient.
+        |x, y| {
+            let (largest, _place) = (x.to_kind(tch::Kind::Double) * 3.0 * y).max_dim(0, false);
+            largest.to_kind(tch::Kind::Float) + x.detach().sum(tch::Kind::Float)
+        },
+        // A leaf that takes no part.
+        |x, _| x.cumsum(0, tch::Kind::Float).log_softmax(0, tch::Kind::Float).select(0, 1),
+    ];
+
+    #[test]
+    fn gradients_have_the_bits_of_libtorchs_engine() {
+        for (number, loss) in LOSSES.iter().enumerate() {
+            let leaves = || (leaf(&[0.3, -1.7, 2.9]), leaf(&[0.1, 0.7, -0.2]));
+            let ((x, y), (a, b)) = (leaves(), leaves());
+            // Twice, so that the second pass adds to the gradients of the first.
+            for _ in 0..2 {
+                backward(&loss(&x, &y)).unwrap();
+                loss(&a, &b).f_backward().unwrap();
+            }
+            for (found, wanted) in [(&x, &a), (&y, &b)] {
+                assert_eq!(grad(found).unwrap(), grad(wanted).unwrap(), "loss {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_graph_is_freed_by_its_backward_pass() {
+        let x = leaf(&[1.0, 2.0]);
+        let loss = x.exp().sum(tch::Kind::Float);
+        backward(&loss).unwrap();
+        let error = backward(&loss).unwrap_err();
+        assert!(error.text().contains("a second time"), "{error}");
+        assert!(backward_from(&x.exp(), &Tensor::from(1.0_f32)).is_err(), "a gradient of another shape");
+    }
+
     #[test]
     fn gradients_are_returned_and_not_added_and_may_be_differentiated() {
         let (x, idle) = (leaf(&[3.0]), leaf(&[1.0]));

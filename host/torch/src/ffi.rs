@@ -204,6 +204,14 @@ unsafe extern "C" {
     pub(super) fn hrt_rng_state(cuda: c_int, out: *mut *mut C_tensor) -> *mut c_char;
     pub(super) fn hrt_rng_set_state(cuda: c_int, state: *const C_tensor) -> *mut c_char;
     pub(super) fn hrt_keep_freed_memory() -> c_int;
+    pub(super) fn hrt_use_small_linear(used: bool);
+    pub(super) fn hrt_scale_bytes(
+        from: *const u8,
+        count: usize,
+        factor: f32,
+        rest: f32,
+        to: *mut f32,
+    );
     pub(super) fn hrt_set_threads(within_op: c_int, between_ops: c_int) -> *mut c_char;
     pub(super) fn hrt_threads_within_op() -> c_int;
     pub(super) fn hrt_threads_between_ops() -> c_int;

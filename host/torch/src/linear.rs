@@ -1,4 +1,5 @@
-//! A linear layer and its ReLU as one node of the graph: the kernels of PyTorch's, without the bookkeeping between them.
+//! A linear layer and its ReLU as one node of the graph: PyTorch's kernels without the bookkeeping between them, or one for small
+//! products if [`matmul::use_native`](super::matmul::use_native) was called.
 
 use std::ptr;
 
@@ -7,12 +8,12 @@ use tch::Tensor;
 use super::error::check;
 use super::{Result, ffi};
 
-/// `input weightᵀ + bias`, as `torch.nn.functional.linear`, bit for bit.
+/// `input weightᵀ + bias`, as `torch.nn.functional.linear`, bit for bit unless the products are native.
 pub fn linear(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     call(input, weight, bias, false)
 }
 
-/// `max(input weightᵀ + bias, 0)`, as `relu` of [`linear`], bit for bit.
+/// `max(input weightᵀ + bias, 0)`, as `relu` of [`linear`].
 pub fn linear_relu(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     call(input, weight, bias, true)
 }
@@ -30,6 +31,7 @@ fn call(input: &Tensor, weight: &Tensor, bias: &Tensor, relu: bool) -> Result<Te
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{matmul, rounding};
     use tch::{Device, Kind};
 
     fn numbers(shape: &[i64], kind: Kind) -> Tensor {
@@ -70,6 +72,65 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Uses the kernel for small products until it is dropped.
+    struct Small;
+
+    impl Small {
+        fn used() -> Self {
+            // SAFETY: sets a flag, on a CPU that has the instructions.
+            unsafe { ffi::hrt_use_small_linear(matmul::has_avx512()) };
+            Self
+        }
+    }
+
+    impl Drop for Small {
+        fn drop(&mut self) {
+            // SAFETY: sets a flag.
+            unsafe { ffi::hrt_use_small_linear(false) };
+        }
+    }
+
+    /// Sums of `inputs` products and a bias, by any order of summation, and the rounding to a float.
+    fn bound(x: &Tensor, w: &Tensor, b: &Tensor, inputs: i64) -> Tensor {
+        let roundings = u32::try_from(inputs).unwrap() + 3;
+        let size = x.abs().matmul(&w.abs().transpose(0, 1)) + b.abs();
+        size * rounding::gamma(roundings)
+    }
+
+    #[test]
+    fn small_products_are_those_of_doubles_up_to_rounding() {
+        let _small = Small::used();
+        tch::set_num_threads(1);
+        // Whole tiles and vectors, and parts of them.
+        for [rows, inputs, outputs] in [[16, 5, 4], [18, 16, 3], [23, 33, 10], [64, 784, 64]] {
+            for relu in [false, true] {
+                let [x, w, b] = [&[rows, inputs][..], &[outputs, inputs], &[outputs]]
+                    .map(|shape| numbers(shape, Kind::Float));
+                let found = call(&x, &w, &b, relu).unwrap().to_kind(Kind::Double);
+                let [x, w, b] = [x, w, b].map(|it| it.to_kind(Kind::Double));
+                let off = (found - by_pytorch(&x, &w, &b, relu)).abs();
+                let allowed = bound(&x, &w, &b, inputs);
+                assert!(off.le_tensor(&allowed).all().int64_value(&[]) == 1, "{rows}, {inputs}, {outputs}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_product_passes_nan_on_and_its_gradients_are_those_of_pytorch() {
+        let _small = Small::used();
+        tch::set_num_threads(1);
+        let leaves = leaves(&[16], Kind::Float);
+        let [x, w, b] = &leaves;
+        let (output, wanted) = (linear_relu(x, w, b).unwrap(), by_pytorch(x, w, b, true));
+        assert!(output.allclose(&wanted, 1e-5, 1e-5, false));
+        let (found, wanted) = (gradients(&output, &leaves), gradients(&wanted, &leaves));
+        // Six products of numbers below 1, and twice as many roundings in the gradients of their squares.
+        assert!(found.iter().zip(&wanted).all(|(a, b)| a.allclose(b, 1e-5, 1e-4, false)));
+        let broken = tch::no_grad(|| x.shallow_clone().f_fill_(f64::NAN).unwrap());
+        let output = tch::no_grad(|| linear_relu(&broken, w, b)).unwrap();
+        assert!(output.isnan().all().int64_value(&[]) == 1);
     }
 
     #[test]

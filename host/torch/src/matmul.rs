@@ -1,42 +1,42 @@
-//! The instructions that MKL uses, the library that libtorch multiplies matrices with.
+//! The kernels of matrix products: those that PyTorch uses on the same machine, or the fastest that the CPU can run.
 //!
-//! On a CPU that is not Intel's, MKL uses AVX2 at most, even if the CPU has AVX-512. It asks `mkl_serv_intel_cpu_true`, once. libtorch exports that
+//! libtorch multiplies matrices with MKL. On a CPU that is not Intel's, MKL uses AVX2 at most, even if the CPU has AVX-512. It asks `mkl_serv_intel_cpu_true`, once. libtorch exports that
 //! symbol, so a program may define its own: the one here answers as MKL's does, unless [`use_native`] was called.
 
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::ffi;
 
 const NAME: &CStr = c"mkl_serv_intel_cpu_true";
 
 static IS_NATIVE: AtomicBool = AtomicBool::new(false);
 static WAS_ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Lets MKL use AVX-512 on every CPU that has it. Results then differ in their last bits from those of PyTorch on the same CPU.
+/// Uses AVX-512 for matrix products if this CPU has it: MKL's kernels, also on CPUs that are not Intel's, and for small linear layers a kernel
+/// of our own ([`linear`](super::linear)). The last bits of results then differ from those of PyTorch on the same CPU.
 ///
-/// Returns false if that is too late: MKL has been called, and keeps the instructions that it chose.
+/// Returns false if that is too late for MKL: it has been called, and keeps the instructions that it chose.
 pub fn use_native() -> bool {
     IS_NATIVE.store(true, Ordering::Relaxed);
-    !can_differ() || !WAS_ASKED.load(Ordering::Relaxed)
+    // SAFETY: sets a flag; the kernel is used only on CPUs that have its instructions.
+    unsafe { ffi::hrt_use_small_linear(has_avx512()) };
+    !is_native() || is_intel() || !WAS_ASKED.load(Ordering::Relaxed)
 }
 
-/// Whether MKL was made to use AVX-512 where it would not by itself.
+/// Whether [`use_native`] was called, on a CPU where that makes a difference.
 pub fn is_native() -> bool {
-    IS_NATIVE.load(Ordering::Relaxed) && can_differ()
+    IS_NATIVE.load(Ordering::Relaxed) && has_avx512()
 }
 
-/// Whether this CPU has AVX-512 and MKL does not use it by itself.
-pub fn can_differ() -> bool {
-    has_avx512() && !is_intel()
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx512() -> bool {
-    use std::arch::is_x86_feature_detected as has;
-    has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl")
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has_avx512() -> bool {
+/// Whether this CPU has the instructions of AVX-512 that MKL and our own kernel need.
+pub fn has_avx512() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
     false
 }
 
@@ -72,6 +72,10 @@ mod tests {
         assert!((four - 4.0).abs() < f64::EPSILON, "{four}");
         assert!(WAS_ASKED.load(Ordering::Relaxed), "MKL did not ask");
         assert!(!is_native());
-        assert_eq!(use_native(), !can_differ(), "it is too late for MKL");
+        assert_eq!(use_native(), !has_avx512() || is_intel(), "it is too late for MKL");
+        // For the tests that follow.
+        IS_NATIVE.store(false, Ordering::Relaxed);
+        // SAFETY: sets a flag.
+        unsafe { ffi::hrt_use_small_linear(false) };
     }
 }

@@ -1,0 +1,124 @@
+// The product of a small batch with a weight, with bias and ReLU, in AVX-512. Input and weight are read as they are: MKL first copies
+// them into another order, and that takes as long as a small product itself.
+#include "small_linear.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#ifndef __clang__
+// GCC 12 warns of its own header.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#define HAS_KERNEL 1
+#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
+#endif
+
+namespace hookrack {
+namespace {
+
+std::atomic<bool> is_used{false};
+
+#ifdef HAS_KERNEL
+
+// A tile of the output: its sums are 24 of the 32 registers.
+constexpr int ROWS = 6, COLUMNS = 4;
+constexpr int64_t LANES = 16;
+
+struct Tile {
+  const float* rows[ROWS];
+  const float* columns[COLUMNS];
+};
+
+// The sums over the lanes of each of four vectors.
+AVX512 inline __m128 sums(__m512 a, __m512 b, __m512 c, __m512 d) {
+  const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+  const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+  const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const __m512 quarters = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+  const __m256 halves = _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps(quarters, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+}
+
+// The products of all rows with all columns, from the number `k` on; `lanes` are those that there are.
+AVX512 inline void add_products(const Tile& tile, int64_t k, __mmask16 lanes, __m512 (&sum)[ROWS][COLUMNS]) {
+  __m512 weights[COLUMNS];
+#pragma GCC unroll 4
+  for (int c = 0; c < COLUMNS; ++c) weights[c] = _mm512_maskz_loadu_ps(lanes, tile.columns[c] + k);
+#pragma GCC unroll 6
+  for (int r = 0; r < ROWS; ++r) {
+    const __m512 input = _mm512_maskz_loadu_ps(lanes, tile.rows[r] + k);
+#pragma GCC unroll 4
+    for (int c = 0; c < COLUMNS; ++c) sum[r][c] = _mm512_fmadd_ps(input, weights[c], sum[r][c]);
+  }
+}
+
+AVX512 inline void multiply(const Tile& tile, int64_t inputs, __m128 (&out)[ROWS]) {
+  __m512 sum[ROWS][COLUMNS] = {};
+  int64_t k = 0;
+  for (; k + LANES <= inputs; k += LANES) add_products(tile, k, 0xffff, sum);
+  if (k < inputs) add_products(tile, k, static_cast<__mmask16>((1 << (inputs - k)) - 1), sum);
+#pragma GCC unroll 6
+  for (int r = 0; r < ROWS; ++r) out[r] = sums(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+}
+
+AVX512 void linear(const float* input, const float* weight, const float* bias, float* output,
+                   const LinearShape& shape, bool relu) {
+  const auto [rows, inputs, outputs] = shape;
+  Tile tile;
+  for (int64_t row = 0; row < rows; row += ROWS) {
+    // Behind the last row and column these are computed again, and not stored.
+    for (int64_t r = 0; r < ROWS; ++r) tile.rows[r] = input + std::min(row + r, rows - 1) * inputs;
+    for (int64_t column = 0; column < outputs; column += COLUMNS) {
+      for (int64_t c = 0; c < COLUMNS; ++c) tile.columns[c] = weight + std::min(column + c, outputs - 1) * inputs;
+      __m128 out[ROWS];
+      multiply(tile, inputs, out);
+      const auto stored = static_cast<__mmask8>((1 << std::min<int64_t>(COLUMNS, outputs - column)) - 1);
+      const __m128 shift = _mm_maskz_loadu_ps(stored, bias + column);
+      for (int64_t r = 0; r < std::min<int64_t>(ROWS, rows - row); ++r) {
+        __m128 values = _mm_add_ps(out[r], shift);
+        // In this order NaN stays NaN.
+        if (relu) values = _mm_max_ps(_mm_setzero_ps(), values);
+        _mm_mask_storeu_ps(output + (row + r) * outputs + column, stored, values);
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+
+bool is_small_linear(const LinearShape& shape) noexcept {
+  // What a core has near it. Few rows leave MKL little to copy.
+  constexpr int64_t MAX_NUMBERS = 1 << 17, MIN_ROWS = 16;
+  return is_used.load(std::memory_order_relaxed) && shape.rows >= MIN_ROWS &&
+         (shape.rows + shape.outputs) * shape.inputs <= MAX_NUMBERS && at::get_num_threads() == 1;
+}
+
+void small_linear([[maybe_unused]] const float* input, [[maybe_unused]] const float* weight,
+                  [[maybe_unused]] const float* bias, [[maybe_unused]] float* output,
+                  [[maybe_unused]] const LinearShape& shape, [[maybe_unused]] bool relu) noexcept {
+#ifdef HAS_KERNEL
+  linear(input, weight, bias, output, shape, relu);
+#endif
+}
+
+}  // namespace hookrack
+
+extern "C" {
+
+// The CPU must have AVX-512 (F, VL, DQ and BW).
+void hrt_use_small_linear(bool use) noexcept {
+#ifdef HAS_KERNEL
+  hookrack::is_used.store(use, std::memory_order_relaxed);
+#else
+  static_cast<void>(use);
+#endif
+}
+
+}  // extern "C"
