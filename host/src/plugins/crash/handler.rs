@@ -183,11 +183,12 @@ fn watch_over_report(signal: c_int) {
 }
 
 extern "C" fn on_second(_signal: c_int) {
-    // SAFETY: the report was begun by the handler of the first crash, which does not go on.
-    if let Some((prepared, known)) =
-        prepared().and_then(|it| Some((it, unsafe { it.known.get() }.take()?)))
-    {
-        report::say(prepared, &known);
+    if let Some(prepared) = prepared() {
+        // SAFETY: the report was begun by the handler of the first crash, which does not go on.
+        let known = unsafe { prepared.known.get() }.take();
+        if let Some(known) = known {
+            report::say(prepared, &known);
+        }
     }
     end(SIGNAL.load(Ordering::SeqCst));
 }
