@@ -66,9 +66,10 @@ impl Framework {
     pub(crate) fn program(self) -> Program {
         match self {
             Self::Hookrack => Program::Hookrack(&[]),
-            Self::HookrackDefaults => {
-                Program::Hookrack(&["train.matmul=\"default\"", "train.memory_format=\"contiguous\""])
-            }
+            Self::HookrackDefaults => Program::Hookrack(&[
+                "train.matmul=\"default\"",
+                "train.memory_format=\"contiguous\"",
+            ]),
             Self::Tch => Program::Tch,
             Self::Torch => Program::Python("by_torch.py", &["--variant", "plain"]),
             Self::TorchFused => Program::Python("by_torch.py", &["--variant", "fused"]),

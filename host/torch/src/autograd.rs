@@ -181,7 +181,10 @@ mod tests {
         backward(&loss).unwrap();
         let error = backward(&loss).unwrap_err();
         assert!(error.text().contains("a second time"), "{error}");
-        assert!(backward_from(&x.exp(), &Tensor::from(1.0_f32)).is_err(), "a gradient of another shape");
+        assert!(
+            backward_from(&x.exp(), &Tensor::from(1.0_f32)).is_err(),
+            "a gradient of another shape"
+        );
     }
 
     #[test]

@@ -112,7 +112,10 @@ mod tests {
                 let [x, w, b] = [x, w, b].map(|it| it.to_kind(Kind::Double));
                 let off = (found - by_pytorch(&x, &w, &b, relu)).abs();
                 let allowed = bound(&x, &w, &b, inputs);
-                assert!(off.le_tensor(&allowed).all().int64_value(&[]) == 1, "{rows}, {inputs}, {outputs}");
+                assert!(
+                    off.le_tensor(&allowed).all().int64_value(&[]) == 1,
+                    "{rows}, {inputs}, {outputs}"
+                );
             }
         }
     }

@@ -176,9 +176,7 @@ mod tests {
 
     fn save(dir: &Path, name: &str, color: [u8; 3], (width, height): (u32, u32)) {
         fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
-        image::RgbImage::from_pixel(width, height, image::Rgb(color))
-            .save(dir.join(name))
-            .unwrap();
+        image::RgbImage::from_pixel(width, height, image::Rgb(color)).save(dir.join(name)).unwrap();
     }
 
     #[test]

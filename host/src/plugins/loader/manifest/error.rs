@@ -23,9 +23,7 @@ pub enum ManifestError {
     #[error("the manifest of {owner} names `{says}`: use the same name in both")]
     Name { owner: String, says: String },
     /// An unknown point.
-    #[error(
-        "the manifest of {owner} lists an unknown point `{point}`: did you mean `{nearest}`?"
-    )]
+    #[error("the manifest of {owner} lists an unknown point `{point}`: did you mean `{nearest}`?")]
     Point { owner: String, point: String, nearest: &'static str },
     /// An unknown word.
     #[error("the manifest of {owner} has {key} = `{says}`: expected {expected}")]
