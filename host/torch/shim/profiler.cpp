@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -78,18 +79,24 @@ Costs costs_of(const profiler::ProfilerResult& result) {
   return costs;
 }
 
+// Kineto prints when it starts and stops, and that there is no GPU, unless the environment says what it prints.
+void prepare(const impl::ProfilerConfig& with) {
+  setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
+  profiler::prepareProfiler(with, activities);
+}
+
 }  // namespace
 
 extern "C" {
 
 char* hrt_profiler_prepare(uint32_t flags) {
-  return guarded([&] { profiler::prepareProfiler(config(flags), activities); });
+  return guarded([&] { prepare(config(flags)); });
 }
 
 char* hrt_profiler_start(uint32_t flags) {
   return guarded([&] {
     auto with = config(flags);
-    profiler::prepareProfiler(with, activities);
+    prepare(with);
     profiler::enableProfiler(with, activities);
   });
 }

@@ -50,6 +50,13 @@ fn own_lines(run: &RunFolder) -> Vec<String> {
     log.lines().filter_map(|line| Some(line.split_once(" it: ")?.1.to_owned())).collect()
 }
 
+/// Whether a hook was disabled, or libtorch's profiler printed lines of its own.
+fn has_failed(stderr: &str) -> bool {
+    ["is disabled for the rest of the run", "USDT:", "gpuGetDeviceCount"]
+        .iter()
+        .any(|line| stderr.contains(line))
+}
+
 #[test]
 fn every_built_in_hook_lives_through_a_run_with_its_defaults() {
     for table in HOOKS {
@@ -62,19 +69,10 @@ fn every_built_in_hook_lives_through_a_run_with_its_defaults() {
             }
             let bench = bench(name, needed(name));
             let (ran, run) = bench.train("run", &[]);
-            ran.expect(0);
-            assert!(
-                !ran.stderr.contains("is disabled for the rest of the run"),
-                "{name}: {}",
-                ran.stderr
-            );
+            assert!(!has_failed(&ran.expect(0).stderr), "{name}: {}", ran.stderr);
             assert_ne!(run.record()["outcome"], "failed", "{name}");
             let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"]);
-            assert!(
-                !ran.expect(0).stderr.contains("is disabled for the rest of the run"),
-                "{name}: {}",
-                ran.stderr
-            );
+            assert!(!has_failed(&ran.expect(0).stderr), "{name}: {}", ran.stderr);
         }
     }
 }

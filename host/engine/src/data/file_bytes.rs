@@ -100,9 +100,16 @@ pub(super) fn most_unpacked(packed: usize) -> u64 {
     (packed as u64).saturating_mul(MOST_RATIO).max(ALWAYS_UNPACKED)
 }
 
-/// Reads `packed` to its end; `None` if there are more bytes than `most`.
-pub(super) fn read_bounded(packed: &mut impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
+/// Reads `packed` to its end; `None` if there are more bytes than `most`. `stated` is the length that the file states: memory for it
+/// is reserved at once.
+pub(super) fn read_bounded(
+    packed: &mut impl Read,
+    most: u64,
+    stated: u64,
+) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
+    // The length may be wrong: without room for it, there may still be enough for the bytes.
+    let _ = bytes.try_reserve(usize::try_from(stated.min(most)).unwrap_or_default());
     let read = packed.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((read as u64 <= most).then_some(bytes))
 }
@@ -114,11 +121,16 @@ pub(super) fn too_much(packed: usize, most: u64) -> String {
     )
 }
 
+/// The length that a gzipped file states at its end, modulo 2³², of its last member.
+fn stated_length(packed: &[u8]) -> u64 {
+    packed.last_chunk().map_or(0, |length| u32::from_le_bytes(*length).into())
+}
+
 /// All of a gzipped file. The checksum at its end is verified.
 fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let mut decoder = MultiGzDecoder::new(packed);
     let most = most_unpacked(packed.len());
-    match read_bounded(&mut decoder, most) {
+    match read_bounded(&mut decoder, most, stated_length(packed)) {
         Ok(None) => Err(at(path, 0, &too_much(packed.len(), most))),
         Ok(Some(bytes)) if bytes.is_empty() => {
             Err(at(path, packed.len(), "the gzip stream is empty"))
@@ -180,7 +192,7 @@ pub(super) mod tests {
 
     #[test]
     fn unpacking_ends_at_the_limit() {
-        let read = |len: usize, most| read_bounded(&mut &vec![7_u8; len][..], most).unwrap();
+        let read = |len: usize, most| read_bounded(&mut &vec![7_u8; len][..], most, 8).unwrap();
         assert_eq!(read(10, 10).map(|bytes| bytes.len()), Some(10));
         assert_eq!(read(11, 10), None);
         assert_eq!(most_unpacked(10), ALWAYS_UNPACKED);
