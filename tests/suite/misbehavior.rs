@@ -93,9 +93,9 @@ fn faults(case: &Path) -> Vec<String> {
 
 /// The fixtures without an expectation in a file of their own, and the test that says what they do.
 const ELSEWHERE: [(&str, &str); 20] = [
-    ("crash_in_destructor", "misbehaviour.rs"),
-    ("cpp_throw_in", "misbehaviour.rs"),
-    ("crash_outside_of_a_probe", "misbehaviour.rs"),
+    ("crash_in_destructor", "misbehavior.rs"),
+    ("cpp_throw_in", "misbehavior.rs"),
+    ("crash_outside_of_a_probe", "misbehavior.rs"),
     ("evolving", "abi_evolution.rs"),
     ("executable", "loader.rs"),
     ("fails_at_new_points", "test_plugin.rs"),
