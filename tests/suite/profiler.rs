@@ -26,11 +26,9 @@ fn the_trace_has_operators_autograd_and_hooks_and_the_table_agrees_with_it() {
     let run = bench.trained("run", &[]);
     let trace: Json = serde_json::from_str(&run.text("profile/it-iter_0000004.json")).unwrap();
     let (ops, ours) = (totals(&trace, "cpu_op"), totals(&trace, "user_annotation"));
-    assert!(ops.contains_key("aten::addmm"), "{ops:?}");
-    assert!(
-        ops.keys().any(|name| name.starts_with("autograd::engine::evaluate_function")),
-        "{ops:?}"
-    );
+    for name in ["aten::addmm", "LinearReluBackward", "torch::autograd::AccumulateGrad"] {
+        assert!(ops.contains_key(name), "{name}: {ops:?}");
+    }
     assert_eq!(ours["LossHook: after_train_iter"].0, 2, "{ours:?}");
     assert_eq!(ours["after_train_iter"].0, 2, "{ours:?}");
     assert_eq!(ours["MainHook: on_train_forward"].0, 2, "{ours:?}");
