@@ -94,7 +94,7 @@ fn data(args: &ByTchArgs) -> Result<(Tensor, Tensor), BenchError> {
         format!("data.train.first={}", model.batch * model.epoch),
         // What is measured is tch: the allocator and MKL stay as they are.
         "train.keep_memory=false".to_owned(),
-        "train.matmul=\"default\"".to_owned(),
+        "train.kernels=\"default\"".to_owned(),
         "train.memory_format=\"contiguous\"".to_owned(),
     ];
     let config = workspace().join(format!("bench/peers/{}.toml", model.name));

@@ -167,7 +167,7 @@ const HOW: &str = "
 - Every training is a process of its own. In each round all of them train every model, in random order; ratios are taken within a
   round, because a machine is faster at some times than at others.
 - hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks except checkpoints,
-  and `metrics.json`. They set the options that only affect speed, `memory_format` and `matmul` of `[train]`; *hookrack, defaults* does not,
+  and `metrics.json`. They set the options that only affect speed, `memory_format` and `kernels` of `[train]`; *hookrack, defaults* does not,
   and uses the same kernels and layout as PyTorch. Whole epochs except the first are counted, by `train/epoch_time`, which includes every hook of every iteration.
 - *tch, by hand* (`bench/src/peers/by_tch.rs`) is what a Rust user would write with tch alone: its layers, its optimizers, data in memory as
   floats, libtorch's defaults. It keeps no average, and does not count as a peer in *the fastest peer*.

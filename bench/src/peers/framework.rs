@@ -67,7 +67,7 @@ impl Framework {
         match self {
             Self::Hookrack => Program::Hookrack(&[]),
             Self::HookrackDefaults => Program::Hookrack(&[
-                "train.matmul=\"default\"",
+                "train.kernels=\"default\"",
                 "train.memory_format=\"contiguous\"",
             ]),
             Self::Tch => Program::Tch,

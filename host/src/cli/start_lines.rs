@@ -4,7 +4,7 @@ use crate::engine::FormatTrial;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::run::{PastRun, RunDir};
-use crate::torch::matmul;
+use crate::torch::kernels;
 use crate::train::Parts;
 use serde_json::json;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub(super) fn decisions(
     if let Some(trial) = format {
         memory_format(trial, is_quiet);
     }
-    matmul_kernels(is_quiet);
+    native_kernels(is_quiet);
     if let Some(report) = loaded {
         weights(report, job, is_quiet);
     }
@@ -64,15 +64,15 @@ fn memory_format(trial: &FormatTrial, is_quiet: bool) {
     }
 }
 
-/// Reports whether matrix products use AVX-512 where PyTorch does not, or could.
-fn matmul_kernels(is_quiet: bool) {
-    if matmul::is_native() {
-        tracing::info!("matmul: native (AVX-512)");
+/// Reports whether kernels use AVX-512 where those of PyTorch do not, or could.
+fn native_kernels(is_quiet: bool) {
+    if kernels::is_native() {
+        tracing::info!("kernels: native (AVX-512)");
         if !is_quiet {
-            say!("matmul: native (AVX-512)");
+            say!("kernels: native (AVX-512)");
         }
-    } else if matmul::has_avx512() {
-        tracing::info!("matrix products are faster on this CPU with train.matmul = \"native\"");
+    } else if kernels::has_avx512() {
+        tracing::info!("this CPU has AVX-512: training is faster with train.kernels = \"native\"");
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ranks::Ranks;
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
-use crate::torch::matmul;
+use crate::torch::kernels;
 use crate::train::{
     Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, WhenStarted,
 };
@@ -215,7 +215,7 @@ fn train_as_main(
     let mut record = begin_record(source, args, &job, &start);
     let format = parts.engine.memory_format();
     record.set("memory_format", format.name());
-    record.set("matmul", if matmul::is_native() { "native" } else { "default" });
+    record.set("kernels", if kernels::is_native() { "native" } else { "default" });
     let when_started = write_run_files(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;

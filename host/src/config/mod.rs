@@ -48,6 +48,6 @@ pub use resolved::{DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{LOSS_SCALING, NotLogged, Scalars};
 pub use sections::{
     Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, FormatChoice, GroupEntry,
-    Loading, MatmulKernels, ParallelSection, ParamGroups, PluginsSection, Precision, RenameEntry,
+    Kernels, Loading, ParallelSection, ParamGroups, PluginsSection, Precision, RenameEntry,
     RunSection, TrainSection, TrustPolicy, WeightsSection,
 };

@@ -55,9 +55,9 @@ pub struct TrainSection {
     /// How images are laid out in memory while the model computes; `auto` times both before training.
     #[param(default = FormatChoice::Contiguous)]
     pub memory_format: FormatChoice,
-    /// Kernels of matrix products: PyTorch's, or `native`, which uses AVX-512 on every CPU that has it.
-    #[param(default = MatmulKernels::Default)]
-    pub matmul: MatmulKernels,
+    /// Kernels: PyTorch's, or `native`, which uses AVX-512 on every CPU that has it.
+    #[param(default = Kernels::Default)]
+    pub kernels: Kernels,
     /// Keep freed memory for the next step instead of returning it to the system.
     #[param(default = true)]
     pub keep_memory: bool,
@@ -285,10 +285,10 @@ pub enum FormatChoice {
     ChannelsLast,
 }
 
-/// The kernels of matrix products.
+/// The kernels that compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MatmulKernels {
+pub enum Kernels {
     /// Those of PyTorch on the same machine.
     Default,
     /// AVX-512 on every CPU that has it.

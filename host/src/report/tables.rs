@@ -129,7 +129,7 @@ pub(super) fn environment(out: &mut String, record: &Json) {
         ("hookrack", &record["hookrack"]),
         ("libtorch", &record["libtorch"]),
         ("threads", &record["threads"]),
-        ("matmul", &record["matmul"]),
+        ("kernels", &record["kernels"]),
         ("machine", &machine["name"]),
         ("cpus", &machine["cpus"]),
         ("system", &machine["os"]),

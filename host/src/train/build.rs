@@ -12,7 +12,7 @@ use super::on_request::Saving;
 use super::stage_clock::StageClock;
 use super::stages::{Stages, measure_together};
 use super::start::Starting;
-use crate::config::{ConfigErrors, Kind, MatmulKernels, Origin, ResolvedConfig};
+use crate::config::{ConfigErrors, Kernels, Kind, Origin, ResolvedConfig};
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::data::Rank;
@@ -24,7 +24,7 @@ use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
 use crate::run::checkpoint::EpochStage;
-use crate::torch::{Op, allocator, matmul};
+use crate::torch::{Op, allocator, kernels};
 use crate::world::World;
 use crate::writers::Writers;
 use hookrack_plugin_api::OnRanks;
@@ -129,8 +129,10 @@ impl Parts {
         trains: bool,
     ) -> Result<Loaders, ConfigErrors> {
         // First of all: MKL decides when it is first called.
-        if config.train.matmul == MatmulKernels::Native && !matmul::use_native() {
-            tracing::warn!("train.matmul: MKL was in use before this run, and keeps its kernels");
+        if config.train.kernels == Kernels::Native && !kernels::use_native() {
+            tracing::warn!(
+                "train.kernels: MKL was in use before this run, and keeps the kernels that it chose"
+            );
         }
         tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
         if config.train.keep_memory && !allocator::keep_freed_memory() {

@@ -2,27 +2,14 @@
 // them into another order, and that takes as long as a small product itself.
 #include "small_linear.h"
 
-#include <ATen/Parallel.h>
+#include "native.h"
 
 #include <algorithm>
-#include <atomic>
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#ifndef __clang__
-// GCC 12 warns of its own header.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-#define HAS_KERNEL 1
-#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
-#endif
 
 namespace hookrack {
 namespace {
 
-std::atomic<bool> is_used{false};
-
-#ifdef HAS_KERNEL
+#ifdef HAS_NATIVE_KERNELS
 
 // A tile of the output: its sums are 24 of the 32 registers.
 constexpr int ROWS = 6, COLUMNS = 4;
@@ -96,29 +83,16 @@ AVX512 void linear(const float* input, const float* weight, const float* bias, f
 bool is_small_linear(const LinearShape& shape) noexcept {
   // What a core has near it. Few rows leave MKL little to copy.
   constexpr int64_t MAX_NUMBERS = 1 << 17, MIN_ROWS = 16;
-  return is_used.load(std::memory_order_relaxed) && shape.rows >= MIN_ROWS &&
-         (shape.rows + shape.outputs) * shape.inputs <= MAX_NUMBERS && at::get_num_threads() == 1;
+  return uses_native_kernels() && shape.rows >= MIN_ROWS &&
+         (shape.rows + shape.outputs) * shape.inputs <= MAX_NUMBERS;
 }
 
 void small_linear([[maybe_unused]] const float* input, [[maybe_unused]] const float* weight,
                   [[maybe_unused]] const float* bias, [[maybe_unused]] float* output,
                   [[maybe_unused]] const LinearShape& shape, [[maybe_unused]] bool relu) noexcept {
-#ifdef HAS_KERNEL
+#ifdef HAS_NATIVE_KERNELS
   linear(input, weight, bias, output, shape, relu);
 #endif
 }
 
 }  // namespace hookrack
-
-extern "C" {
-
-// The CPU must have AVX-512 (F, VL, DQ and BW).
-void hrt_use_small_linear(bool use) noexcept {
-#ifdef HAS_KERNEL
-  hookrack::is_used.store(use, std::memory_order_relaxed);
-#else
-  static_cast<void>(use);
-#endif
-}
-
-}  // extern "C"

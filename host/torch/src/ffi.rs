@@ -204,7 +204,13 @@ unsafe extern "C" {
     pub(super) fn hrt_rng_state(cuda: c_int, out: *mut *mut C_tensor) -> *mut c_char;
     pub(super) fn hrt_rng_set_state(cuda: c_int, state: *const C_tensor) -> *mut c_char;
     pub(super) fn hrt_keep_freed_memory() -> c_int;
-    pub(super) fn hrt_use_small_linear(used: bool);
+    pub(super) fn hrt_use_native_kernels(used: bool);
+    pub(super) fn hrt_cross_entropy(
+        scores: *const C_tensor,
+        labels: *const C_tensor,
+        ignored: i64,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
     pub(super) fn hrt_scale_bytes(
         from: *const u8,
         count: usize,

@@ -1,5 +1,5 @@
 //! A linear layer and its ReLU as one node of the graph: PyTorch's kernels without the bookkeeping between them, or one for small
-//! products if [`matmul::use_native`](super::matmul::use_native) was called.
+//! products if [`kernels::use_native`](super::kernels::use_native) was called.
 
 use std::ptr;
 
@@ -31,7 +31,8 @@ fn call(input: &Tensor, weight: &Tensor, bias: &Tensor, relu: bool) -> Result<Te
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{matmul, rounding};
+    use crate::kernels::tests::Native;
+    use crate::rounding;
     use tch::{Device, Kind};
 
     fn numbers(shape: &[i64], kind: Kind) -> Tensor {
@@ -74,24 +75,6 @@ mod tests {
         }
     }
 
-    /// Uses the kernel for small products until it is dropped.
-    struct Small;
-
-    impl Small {
-        fn used() -> Self {
-            // SAFETY: sets a flag, on a CPU that has the instructions.
-            unsafe { ffi::hrt_use_small_linear(matmul::has_avx512()) };
-            Self
-        }
-    }
-
-    impl Drop for Small {
-        fn drop(&mut self) {
-            // SAFETY: sets a flag.
-            unsafe { ffi::hrt_use_small_linear(false) };
-        }
-    }
-
     /// Sums of `inputs` products and a bias, by any order of summation, and the rounding to a float.
     fn bound(x: &Tensor, w: &Tensor, b: &Tensor, inputs: i64) -> Tensor {
         let roundings = u32::try_from(inputs).unwrap() + 3;
@@ -101,8 +84,7 @@ mod tests {
 
     #[test]
     fn small_products_are_those_of_doubles_up_to_rounding() {
-        let _small = Small::used();
-        tch::set_num_threads(1);
+        let _native = Native::used();
         // Whole tiles and vectors, and parts of them.
         for [rows, inputs, outputs] in [[16, 5, 4], [18, 16, 3], [23, 33, 10], [64, 784, 64]] {
             for relu in [false, true] {
@@ -122,8 +104,7 @@ mod tests {
 
     #[test]
     fn a_small_product_passes_nan_on_and_its_gradients_are_those_of_pytorch() {
-        let _small = Small::used();
-        tch::set_num_threads(1);
+        let _native = Native::used();
         let leaves = leaves(&[16], Kind::Float);
         let [x, w, b] = &leaves;
         let (output, wanted) = (linear_relu(x, w, b).unwrap(), by_pytorch(x, w, b, true));

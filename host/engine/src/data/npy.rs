@@ -111,7 +111,8 @@ pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
     };
     let mut entry = archive.by_index(place).map_err(|error| broken(&error))?;
     let (most, stated) = (most_unpacked(file.len()), entry.size());
-    let Some(bytes) = read_bounded(&mut entry, most, stated).map_err(|error| broken(&error))? else {
+    let Some(bytes) = read_bounded(&mut entry, most, stated).map_err(|error| broken(&error))?
+    else {
         return Err(file.wrong(0, format!("array `{name}` {}", too_much(file.len(), most))));
     };
     npy_file::array(FileBytes::unpacked(within(file.path(), name), bytes))

@@ -8,6 +8,7 @@ use super::{Criterion, label};
 use crate::data::{DataSpec, Target};
 use crate::error::Result;
 use crate::registry::Component;
+use hookrack_torch::cross_entropy::cross_entropy;
 
 /// Cross entropy between logits and class indices.
 #[derive(Debug, Clone, Settings)]
@@ -50,6 +51,9 @@ struct CrossEntropy {
 impl Criterion for CrossEntropy {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
         let (output, label) = label::by_row(output, label)?;
+        if self.labels.classes.is_none() && self.label_smoothing <= 0.0 {
+            return Ok(cross_entropy(&output, &label, self.labels.ignore_index)?);
+        }
         Ok(output.f_cross_entropy_loss(
             &label,
             beside(self.labels.classes.as_ref(), &output)?,

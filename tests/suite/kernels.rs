@@ -1,4 +1,4 @@
-//! `train.matmul`: PyTorch's kernels of matrix products, or those in AVX-512.
+//! `train.kernels`: PyTorch's kernels, or those in AVX-512.
 
 use crate::workbench::Bench;
 use std::fs;
@@ -14,13 +14,13 @@ fn has_avx512() -> bool {
 }
 
 /// Whether the run said that it uses AVX-512, what it recorded, and its last loss.
-fn trained(bench: &Bench, matmul: &str, precision: &str) -> (bool, String, f64) {
-    let name = format!("{matmul}_{precision}");
-    let sets = [format!("train.matmul={matmul}"), format!("train.precision={precision}")];
+fn trained(bench: &Bench, kernels: &str, precision: &str) -> (bool, String, f64) {
+    let name = format!("{kernels}_{precision}");
+    let sets = [format!("train.kernels={kernels}"), format!("train.precision={precision}")];
     let (ran, run) = bench.train(&name, &["-s", &sets[0], "-s", &sets[1]]);
     ran.expect(0);
-    let recorded = run.record()["matmul"].as_str().unwrap().to_owned();
-    (ran.stdout.contains("matmul: native (AVX-512)"), recorded, run.scalar("train/loss"))
+    let recorded = run.record()["kernels"].as_str().unwrap().to_owned();
+    (ran.stdout.contains("kernels: native (AVX-512)"), recorded, run.scalar("train/loss"))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The kernels of matrix products: those that PyTorch uses on the same machine, or the fastest that the CPU can run.
+//! Which kernels are used: those of PyTorch on the same machine, or the fastest that the CPU can run.
 //!
 //! libtorch multiplies matrices with MKL. On a CPU that is not Intel's, MKL uses AVX2 at most, even if the CPU has AVX-512. It asks `mkl_serv_intel_cpu_true`, once. libtorch exports that
 //! symbol, so a program may define its own: the one here answers as MKL's does, unless [`use_native`] was called.
@@ -13,14 +13,14 @@ const NAME: &CStr = c"mkl_serv_intel_cpu_true";
 static IS_NATIVE: AtomicBool = AtomicBool::new(false);
 static WAS_ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Uses AVX-512 for matrix products if this CPU has it: MKL's kernels, also on CPUs that are not Intel's, and for small linear layers a kernel
-/// of our own ([`linear`](super::linear)). The last bits of results then differ from those of PyTorch on the same CPU.
+/// Uses AVX-512 if this CPU has it: MKL's kernels, also on CPUs that are not Intel's, and our own for small [linear layers](super::linear) and
+/// [cross entropy](super::cross_entropy). The last bits of results then differ from those of PyTorch on the same CPU.
 ///
 /// Returns false if that is too late for MKL: it has been called, and keeps the instructions that it chose.
 pub fn use_native() -> bool {
     IS_NATIVE.store(true, Ordering::Relaxed);
-    // SAFETY: sets a flag; the kernel is used only on CPUs that have its instructions.
-    unsafe { ffi::hrt_use_small_linear(has_avx512()) };
+    // SAFETY: sets a flag; they are used only on CPUs that have their instructions.
+    unsafe { ffi::hrt_use_native_kernels(has_avx512()) };
     !is_native() || is_intel() || !WAS_ASKED.load(Ordering::Relaxed)
 }
 
@@ -57,9 +57,30 @@ extern "C" fn mkl_serv_intel_cpu_true() -> c_int {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use tch::{Kind, Tensor};
+
+    /// Uses our own kernels, in one thread, until it is dropped.
+    pub(crate) struct Native(i32);
+
+    impl Native {
+        pub(crate) fn used() -> Self {
+            // SAFETY: sets a flag, on a CPU that has the instructions.
+            unsafe { ffi::hrt_use_native_kernels(has_avx512()) };
+            let threads = tch::get_num_threads();
+            tch::set_num_threads(1);
+            Self(threads)
+        }
+    }
+
+    impl Drop for Native {
+        fn drop(&mut self) {
+            // SAFETY: sets a flag.
+            unsafe { ffi::hrt_use_native_kernels(false) };
+            tch::set_num_threads(self.0);
+        }
+    }
 
     #[test]
     fn mkl_finds_the_function_of_the_program() {
@@ -76,6 +97,6 @@ mod tests {
         // For the tests that follow.
         IS_NATIVE.store(false, Ordering::Relaxed);
         // SAFETY: sets a flag.
-        unsafe { ffi::hrt_use_small_linear(false) };
+        unsafe { ffi::hrt_use_native_kernels(false) };
     }
 }
