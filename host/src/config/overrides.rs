@@ -80,7 +80,7 @@ fn read_override(document: &Arc<Document>) -> Result<Override, ConfigErrors> {
     if let Some(step) = steps.first().filter(|step| step.key == BASE) {
         return Err(ConfigError::OverrideBase { at: step.origin.clone() }.into());
     }
-    // Spaces around a value, as in `-s "a = 3"`, are no part of it.
+    // Spaces around a value, as in `-s "a = 3"`, are not part of it.
     let value = document.text[equals + 1..].trim_start();
     let start = document.text.len() - value.len();
     let part = start..start + value.trim_end().len();

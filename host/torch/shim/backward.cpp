@@ -105,7 +105,8 @@ class Walk {
 // False if the graph is left to libtorch's engine, as is every error in what is asked for.
 bool walked(const at::Tensor& loss, const at::Tensor* grad, bool keep_graph) {
   const auto& root = loss.grad_fn();
-  bool has_grad = grad ? grad->sizes() == loss.sizes() : loss.numel() == 1;
+  bool has_grad = grad ? grad->sizes() == loss.sizes() && grad->scalar_type() == loss.scalar_type() && grad->is_cpu()
+                       : loss.numel() == 1;
   if (!root || !has_grad || torch::autograd::AnomalyMode::is_enabled()) return false;
   Walk walk;
   if (!walk.discover(*root)) return false;

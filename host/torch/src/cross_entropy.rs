@@ -10,7 +10,7 @@ use super::{Result, ffi};
 /// The mean of the losses of the labels that are not `ignored`, as `torch.nn.functional.cross_entropy`. Labels may be class probabilities.
 ///
 /// # Errors
-/// The shapes do not fit, or a label is no class.
+/// The shapes do not fit, or a label is not a class.
 pub fn cross_entropy(scores: &Tensor, labels: &Tensor, ignored: i64) -> Result<Tensor> {
     let mut out = ptr::null_mut();
     // SAFETY: both live through the call; on success `out` is a new tensor that is ours.
