@@ -1,6 +1,6 @@
 // A linear layer and the ReLU behind it as one node of the graph. The kernels, their order and so every bit are those of
-// `torch.nn.functional.linear` and `relu`, unless the kernel for small products is used; what goes is the bookkeeping of three nodes and
-// their views.
+// `torch.nn.functional.linear` and `relu`, unless our own are used; what goes is the bookkeeping of three nodes and their views.
+#include "native.h"
 #include "shim.h"
 #include "small_linear.h"
 
@@ -8,6 +8,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
@@ -46,12 +47,29 @@ struct LinearBackward : Node {
     const auto x = input.unpack(), w = weight.unpack();
     // Recorded only if the gradients are to be differentiated themselves.
     std::optional<BelowAutograd> quick;
-    if (!c10::GradMode::is_enabled()) quick.emplace();
-    if (relu) grad = at::threshold_backward(grad, rectified.unpack(getptr()), 0);
+    const bool is_recorded = c10::GradMode::is_enabled();
+    if (!is_recorded) quick.emplace();
+    const auto y = relu ? rectified.unpack(getptr()) : at::Tensor();
+    if (!is_recorded && uses_native_kernels() && grad.scalar_type() == at::kFloat && grad.is_contiguous()) {
+      out[2] = native_bias_grad(grad, y);
+    } else {
+      if (relu) grad = at::threshold_backward(grad, y, 0);
+      if (task_should_compute_output(2)) out[2] = at::sum(grad, 0);
+    }
     if (task_should_compute_output(0)) out[0] = at::mm(grad, w);
     if (task_should_compute_output(1)) out[1] = at::mm(grad.t(), x);
-    if (task_should_compute_output(2)) out[2] = at::sum(grad, 0);
     return out;
+  }
+
+  // `grad` becomes what passes ReLU.
+  static at::Tensor native_bias_grad(at::Tensor& grad, const at::Tensor& rectified) {
+    auto sums = at::empty({grad.size(1)}, grad.options());
+    auto passed = rectified.defined() ? at::empty_like(grad) : grad;
+    bias_grads({grad.const_data_ptr<float>(), grad.size(0), grad.size(1)},
+               rectified.defined() ? rectified.const_data_ptr<float>() : nullptr,
+               rectified.defined() ? passed.mutable_data_ptr<float>() : nullptr, sums.mutable_data_ptr<float>());
+    grad = std::move(passed);
+    return sums;
   }
 
   void release_variables() override {

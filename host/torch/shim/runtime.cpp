@@ -9,16 +9,11 @@
 #include <c10/util/Logging.h>
 #include <torch/version.h>
 
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 using namespace hookrack;
 
@@ -106,19 +101,6 @@ extern "C" {
 // A C++ stack costs milliseconds and 25 lines per error; ours are told from the message alone.
 char* hrt_start() {
   return guarded([] { c10::SetStackTraceFetcher(std::function<std::string()>([] { return std::string(); })); });
-}
-
-// A step of training frees large tensors and allocates them again. By default glibc maps each of them anew, or returns the end of its
-// heap to the system, and the kernel hands out fresh memory page by page. Whoever sets the thresholds in the environment decides.
-int hrt_keep_freed_memory() {
-#ifdef __GLIBC__
-  for (const char* name : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}) {
-    if (std::getenv(name)) return 0;
-  }
-  return mallopt(M_MMAP_THRESHOLD, 1 << 30) && mallopt(M_TRIM_THRESHOLD, INT_MAX);
-#else
-  return 0;
-#endif
 }
 
 // Keeps libtorch's own log lines to itself, unless TORCH_CPP_LOG_LEVEL says which ones to print.

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use torch_sys::C_tensor;
 
 use super::amp::AutocastBefore;
+use super::batch_norm::RawNorm;
 use super::dlpack::RawView;
 use super::optim::{AdamHyper, SgdHyper};
 use super::profiler::RawCost;
@@ -95,6 +96,13 @@ unsafe extern "C" {
         input: *const C_tensor,
         weight: *const C_tensor,
         bias: *const C_tensor,
+        relu: bool,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
+    pub(super) fn hrt_batch_norm(
+        input: *const C_tensor,
+        other: *const C_tensor,
+        norm: *const RawNorm,
         relu: bool,
         out: *mut *mut C_tensor,
     ) -> *mut c_char;
@@ -204,6 +212,7 @@ unsafe extern "C" {
     pub(super) fn hrt_rng_state(cuda: c_int, out: *mut *mut C_tensor) -> *mut c_char;
     pub(super) fn hrt_rng_set_state(cuda: c_int, state: *const C_tensor) -> *mut c_char;
     pub(super) fn hrt_keep_freed_memory() -> c_int;
+    pub(super) fn hrt_unused_memory() -> usize;
     pub(super) fn hrt_use_native_kernels(used: bool);
     pub(super) fn hrt_cross_entropy(
         scores: *const C_tensor,

@@ -13,8 +13,8 @@ const NAME: &CStr = c"mkl_serv_intel_cpu_true";
 static IS_NATIVE: AtomicBool = AtomicBool::new(false);
 static WAS_ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Uses AVX-512 if this CPU has it: MKL's kernels, also on CPUs that are not Intel's, and our own for small [linear layers](super::linear) and
-/// [cross entropy](super::cross_entropy). The last bits of results then differ from those of PyTorch on the same CPU.
+/// Uses AVX-512 if this CPU has it: MKL's kernels, also on CPUs that are not Intel's, and our own for small [linear layers](super::linear),
+/// [cross entropy](super::cross_entropy) and [batch norms](super::batch_norm). The last bits of results then differ from those of PyTorch on the same CPU.
 ///
 /// Returns false if that is too late for MKL: it has been called, and keeps the instructions that it chose.
 pub fn use_native() -> bool {

@@ -9,6 +9,7 @@
 pub mod allocator;
 pub mod amp;
 pub mod autograd;
+pub mod batch_norm;
 pub mod block;
 pub mod buffer;
 pub mod bytes;

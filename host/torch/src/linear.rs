@@ -117,6 +117,34 @@ mod tests {
         assert!(output.isnan().all().int64_value(&[]) == 1);
     }
 
+    /// Whole numbers, whose sums and products are exact.
+    fn whole(shape: &[i64], factor: i64) -> Tensor {
+        let count: i64 = shape.iter().product();
+        let numbers =
+            (Tensor::arange(count, (Kind::Int64, Device::Cpu)) * factor).remainder(11) - 5;
+        numbers.reshape(shape).to_kind(Kind::Float).set_requires_grad(true)
+    }
+
+    #[test]
+    fn native_gradients_of_whole_numbers_are_exact() {
+        let _native = Native::used();
+        // More outputs than a vector has lanes, and rows for which MKL multiplies.
+        for [rows, outputs] in [[16, 5], [23, 33], [3, 16]] {
+            let leaves = [(&[rows, 4][..], 7), (&[outputs, 4], 3), (&[outputs], 5)]
+                .map(|(shape, factor)| whole(shape, factor));
+            let [x, w, b] = &leaves;
+            for relu in [false, true] {
+                let passes = |output: &Tensor| {
+                    let loss = (output * whole(&[rows, outputs], 9)).sum(Kind::Float);
+                    Tensor::run_backward(&[loss], &leaves, false, false)
+                };
+                let found = passes(&call(x, w, b, relu).unwrap());
+                let wanted = passes(&by_pytorch(x, w, b, relu));
+                assert_eq!(found, wanted, "{rows} rows, {outputs} outputs, relu {relu}");
+            }
+        }
+    }
+
     #[test]
     fn its_gradients_can_be_differentiated() {
         let penalty = |output: &Tensor, leaves: &[Tensor; 3]| {

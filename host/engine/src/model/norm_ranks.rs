@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tch::Tensor;
 
 use crate::error::Result;
-use hookrack_torch::dist::{BatchNormState, Group};
+use hookrack_torch::batch_norm::BatchNormState;
+use hookrack_torch::dist::Group;
 
 /// The ranks over whose rows the batch norms of a model take mean and variance in training; those of one process alone unless it
 /// has joined others. Clones are the same.

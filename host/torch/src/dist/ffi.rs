@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
+use crate::batch_norm::RawNorm;
 use crate::ffi::RawList;
 
 /// A store (`hookrack::Store`).
@@ -133,12 +134,7 @@ unsafe extern "C" {
     pub(super) fn hrt_sync_batch_norm(
         group: *mut RawGroup,
         input: *const C_tensor,
-        weight: *const C_tensor,
-        bias: *const C_tensor,
-        running_mean: *const C_tensor,
-        running_var: *const C_tensor,
-        momentum: f64,
-        eps: f64,
+        norm: *const RawNorm,
         out: *mut *mut C_tensor,
     ) -> *mut c_char;
     pub(super) fn hrt_barrier(group: *mut RawGroup) -> *mut c_char;

@@ -12,7 +12,6 @@ mod store;
 pub use activity::{Activity, Collective};
 pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
 pub use mesh::{Mesh, Number, PendingNumbers};
-pub use norm::BatchNormState;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
 pub use store::{Address, Server, Store};
 

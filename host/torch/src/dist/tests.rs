@@ -3,6 +3,7 @@
 use super::*;
 use crate::TensorList;
 use crate::autograd;
+use crate::batch_norm::BatchNormState;
 use crate::rounding;
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::error::{EngineError, Result};
 use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode, NormRanks};
-use hookrack_torch::dist::BatchNormState;
+use hookrack_torch::batch_norm::{BatchNormState, batch_norm};
 use hookrack_torch::shape;
 
 /// The momentum of the running statistics; PyTorch's default.
@@ -57,43 +57,56 @@ impl BatchNorm {
 
     /// The output for a batch whose second dimension is the channel. Training updates the running statistics.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        let training = mode == Mode::Train;
-        if training {
+        Ok(self.output.keep(self.normalized(input, mode, None, false)?))
+    }
+
+    /// The output through ReLU.
+    pub fn rectified(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        if self.output.is_wanted() {
+            return Ok(self.forward(input, mode)?.f_relu()?);
+        }
+        self.normalized(input, mode, None, true)
+    }
+
+    /// The sum of the output and another tensor, through ReLU.
+    pub fn added(&self, input: &Tensor, other: &Tensor, mode: Mode) -> Result<Tensor> {
+        if self.output.is_wanted() {
+            return Ok(self.forward(input, mode)?.f_add(other)?.f_relu_()?);
+        }
+        self.normalized(input, mode, Some(other), true)
+    }
+
+    /// What follows is done in place: the norm does not need its own output for the gradient.
+    fn normalized(
+        &self,
+        input: &Tensor,
+        mode: Mode,
+        other: Option<&Tensor>,
+        relu: bool,
+    ) -> Result<Tensor> {
+        let mut output = if mode == Mode::Train {
             if !self.ranks.is_joined() {
                 spread(input)?;
             }
             let _one_more = self.num_batches_tracked.shallow_clone().f_add_scalar_(1)?;
-            if let Some(output) = self.ranks.normalized(input, &self.state()) {
-                return Ok(self.output.keep(output?));
+            match self.ranks.normalized(input, &self.state()) {
+                Some(output) => output?,
+                None => return Ok(batch_norm(input, &self.state(), other, relu)?),
             }
+        } else {
+            let [mean, var] = [&self.running_mean, &self.running_var].map(Some);
+            let (weight, bias) = (Some(&self.weight), Some(&self.bias));
+            input.f_batch_norm(weight, bias, mean, var, false, MOMENTUM, EPS, true)?
+        };
+        if let Some(other) = other {
+            output = output.f_add_(other)?;
         }
-        let output = input.f_batch_norm(
-            Some(&self.weight),
-            Some(&self.bias),
-            Some(&self.running_mean),
-            Some(&self.running_var),
-            training,
-            MOMENTUM,
-            EPS,
-            true,
-        )?;
-        Ok(self.output.keep(output))
+        Ok(if relu { output.f_relu_()? } else { output })
     }
 
     fn state(&self) -> BatchNormState<'_> {
         let Self { weight, bias, running_mean, running_var, .. } = self;
         BatchNormState { weight, bias, running_mean, running_var, momentum: MOMENTUM, eps: EPS }
-    }
-
-    /// The rectified output. In place, since the norm does not need its own output for the gradient, unless a hook
-    /// requested that output.
-    pub fn rectified(&self, mut output: Tensor) -> Result<Tensor> {
-        Ok(if self.output.is_wanted() { output.f_relu()? } else { output.f_relu_()? })
-    }
-
-    /// The output with another tensor added, likewise.
-    pub fn added(&self, mut output: Tensor, other: &Tensor) -> Result<Tensor> {
-        Ok(if self.output.is_wanted() { output.f_add(other)? } else { output.f_add_(other)? })
     }
 }
 

@@ -67,26 +67,24 @@ impl Block {
         Ok(Self { layers, downsample, output })
     }
 
-    /// Activations are applied in place unless their input was requested.
     pub(super) fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = input.shallow_clone();
-        let mut before: Option<&BatchNorm> = None;
-        for (conv, norm) in &self.layers {
-            if let Some(before) = before {
-                x = before.rectified(x)?;
-            }
-            x = norm.forward(&conv.forward(&x)?, mode)?;
-            before = Some(norm);
+        for (index, (conv, norm)) in self.layers.iter().enumerate() {
+            let y = conv.forward(&x)?;
+            x = if index + 1 < self.layers.len() {
+                norm.rectified(&y, mode)?
+            } else {
+                norm.added(&y, &self.shortcut(input, mode)?, mode)?
+            };
         }
-        let around = match &self.downsample {
+        Ok(self.output.keep(x))
+    }
+
+    fn shortcut(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        Ok(match &self.downsample {
             None => input.shallow_clone(),
             Some((output, conv, norm)) => output.keep(norm.forward(&conv.forward(input)?, mode)?),
-        };
-        let mut sum = match before {
-            Some(last) => last.added(x, &around)?,
-            None => x.f_add(&around)?,
-        };
-        Ok(self.output.keep(sum.f_relu_()?))
+        })
     }
 }
 

@@ -127,14 +127,16 @@ struct Plain {
 impl ResNet {
     fn stem(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         check_batch("model `ResNet`", input, &self.info.input_shape)?;
-        let normed = self.norm.forward(&self.conv.forward(input)?, mode)?;
+        let x = self.conv.forward(input)?;
         let pool = |x: &Tensor| x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false);
         let Plain { relu, maxpool, .. } = &self.plain;
         match maxpool {
             // The same numbers and gradients as in the other order, from a quarter of the pixels.
-            Some(output) if !relu.is_wanted() => Ok(output.keep(pool(&normed)?.f_relu_()?)),
-            Some(output) => Ok(output.keep(pool(&relu.keep(self.norm.rectified(normed)?))?)),
-            None => Ok(relu.keep(self.norm.rectified(normed)?)),
+            Some(output) if !relu.is_wanted() => {
+                Ok(output.keep(pool(&self.norm.forward(&x, mode)?)?.f_relu_()?))
+            }
+            Some(output) => Ok(output.keep(pool(&relu.keep(self.norm.rectified(&x, mode)?))?)),
+            None => Ok(relu.keep(self.norm.rectified(&x, mode)?)),
         }
     }
 

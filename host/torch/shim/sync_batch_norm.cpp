@@ -1,5 +1,6 @@
-// Batch normalisation over the rows of all ranks.
+// Batch normalization over the rows of all ranks.
 #include "dist.h"
+#include "norm.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm.h>
@@ -89,7 +90,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     context->saved_data["ranks"] = c10::IValue::make_capsule(ranks);
     context->saved_data["count"] = found.count;
     context->saved_data["eps"] = eps;
-    // Given statistics are what an evaluation normalises by.
+    // Given statistics are what an evaluation normalizes by.
     return std::get<0>(
         at::native_batch_norm(input, weight, bias, found.mean, found.var, /*training=*/false, momentum, eps));
   }
@@ -97,7 +98,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
   static variable_list backward(AutogradContext* context, variable_list grads) {
     if (c10::GradMode::is_enabled()) {
       throw std::runtime_error(
-          "batch normalisation over all ranks has no second derivative: set distributed.sync_batch_norm = false");
+          "batch normalization over all ranks has no second derivative: set distributed.sync_batch_norm = false");
     }
     const auto saved = context->get_saved_variables();
     const at::Tensor &input = saved[0], &weight = saved[1], &mean = saved[2], &var = saved[3];
@@ -123,15 +124,12 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
 
 extern "C" {
 
-// Normalises `input` in training by the mean and variance over all ranks of a group, which all call it, and moves the running ones.
-char* hrt_sync_batch_norm(Group* group, const at::Tensor* input, const at::Tensor* weight, const at::Tensor* bias,
-                          const at::Tensor* running_mean, const at::Tensor* running_var, double momentum, double eps,
-                          at::Tensor** out) {
+// Normalizes `input` in training by the mean and variance over all ranks of a group, which all call it, and moves the running ones.
+char* hrt_sync_batch_norm(Group* group, const at::Tensor* input, const Norm* norm, at::Tensor** out) {
   return guarded([&] {
     const auto ranks = c10::make_intrusive<Ranks>(group->it);
-    const at::Tensor output =
-        SyncBatchNorm::apply(*input, *weight, *bias, *running_mean, *running_var, ranks, momentum, eps);
-    *out = new at::Tensor(output);
+    *out = new at::Tensor(SyncBatchNorm::apply(*input, *norm->weight, *norm->bias, *norm->running_mean, *norm->running_var,
+                                               ranks, norm->momentum, norm->eps));
   });
 }
 
