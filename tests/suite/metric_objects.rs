@@ -9,10 +9,8 @@ const METRICS: &str = "[[metrics]]\ntype = \"Accuracy\"\nname = \"Accuracy\"\nph
 
 /// The tiny config with these metrics in place of its own.
 fn bench(hooks: &str) -> Bench {
-    let bench = Bench::new("");
-    let own = "[[metrics]]\ntype = \"Accuracy\"\n";
-    let config = bench.read("config.toml").replace(own, METRICS);
-    bench.write("config.toml", &format!("{config}{hooks}"));
+    let bench = Bench::new(hooks);
+    bench.replace("[[metrics]]\ntype = \"Accuracy\"\n", METRICS);
     bench
 }
 

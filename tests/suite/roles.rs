@@ -23,7 +23,7 @@ fn losses(run: &RunFolder) -> [f64; 2] {
 fn a_hook_with_a_loss_of_its_own_trains_and_evaluates_without_a_configured_one() {
     let bench = without_loss(FOCAL);
     let focal = bench.trained("focal", &[]);
-    let plain = bench.trained("plain", &["-s", "custom_hooks.0.gamma=0"]);
+    let plain = bench.trained("plain", &["custom_hooks.0.gamma=0"]);
     let reference = Bench::new("");
     let wanted = reference.trained("run", &[]);
     let (focal, plain, wanted) = (losses(&focal), losses(&plain), losses(&wanted));
@@ -41,9 +41,9 @@ fn a_hook_with_a_loss_of_its_own_trains_and_evaluates_without_a_configured_one()
 fn parts_of_a_batch_add_up_to_a_loss_that_a_hook_computed() {
     let bench = without_loss(FOCAL);
     // Plain steps: Adam makes a whole one of what rounding leaves of a gradient of 0.
-    let sgd = ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=0.1"];
+    let sgd = ["optimizer.type=SGD", "optimizer.lr=0.1"];
     let whole = bench.trained("whole", &sgd);
-    let parts = bench.trained("parts", &[&sgd[..], &["-s", "train.accumulation=3"]].concat());
+    let parts = bench.trained("parts", &[&sgd[..], &["train.accumulation=3"]].concat());
     // As above: some hundred roundings of numbers of about 1.
     let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
     assert!(losses(&whole).iter().zip(&losses(&parts)).all(near));
@@ -64,9 +64,8 @@ fn the_plan_names_the_hooks_that_have_the_roles() {
 #[test]
 fn a_rule_by_hand_sets_the_rate_of_every_iteration() {
     let bench = Bench::new(RULE);
-    let run = bench.trained("run", &["-s", "default_hooks.logger={interval=1}"]);
-    let rates: Vec<f64> =
-        run.scalars().iter().filter_map(|line| line.get("train/lr")?.as_f64()).collect();
+    let run = bench.trained("run", &["default_hooks.logger={interval=1}"]);
+    let rates: Vec<f64> = run.series("train/lr");
     // Four iterations, a rise over two.
     let wanted =
         [1.0, 2.0, 3.0, 4.0].map(|iter: f64| 0.001 * (iter / 2.0).min((2.0 / iter).sqrt()));
@@ -85,12 +84,11 @@ fn a_missing_loss_is_an_error_where_the_main_hook_needs_it() {
 fn a_plateau_of_a_metric_lowers_the_rate_and_is_remembered() {
     let plateau = "[lr_scheduler]\ntype = \"ReduceOnPlateauSchedule\"\nmetric = \"val/Accuracy\"\nmode = \"max\"\nfactor = 0.5\npatience = 0\nthreshold = 10.0\nthreshold_mode = \"abs\"\n";
     let bench = Bench::new(plateau);
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
-    let rates: Vec<f64> =
-        run.scalars().iter().filter_map(|line| line.get("train/lr")?.as_f64()).collect();
+    let run = bench.trained("run", &["train.max_epochs=4"]);
+    let rates: Vec<f64> = run.series("train/lr");
     // The first accuracy is the best so far; none is better by ten. The rate of the last epoch is logged, not the next one.
     assert!((rates.last().unwrap() - 0.001 / 4.0).abs() < 1e-12, "{rates:?}");
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=5"];
+    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=5"];
     bench.run(more).expect(0);
     assert!((run.scalar("train/lr") - 0.001 / 8.0).abs() < 1e-12);
 }

@@ -3,7 +3,7 @@
 //! What a config cannot express has no row: a logger, a model, a function. `None` is a key that is not written; such a
 //! parameter is in the table with a valid value.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, hook, tensors};
 use serde_json::Value as Json;
 use std::fs;
 
@@ -146,7 +146,7 @@ fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resu
          [[custom_hooks]]\ntype = \"PeriodicCheckpointer\"\nperiod = 3\nmax_to_keep = 2\nfile_prefix = \"model\"\n\
          [[custom_hooks]]\ntype = \"BestCheckpointer\"\nval_metric = \"val/Accuracy\"\nfile_prefix = \"model_best\"\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=5"]);
+    let run = bench.trained("run", &["train.max_epochs=5"]);
     let best = run.text("checkpoints/best").trim().to_owned();
     let expected =
         [pair("model_0000009", 9), pair("model_0000010", 10), ("model_best".into(), best)];
@@ -156,18 +156,17 @@ fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resu
     bench.run(["runs", "."]).expect(0).prints(&["run", "completed"]);
 
     // A second name works like the checkpoint: the run resumes from it, and ends as before.
-    let weights = run.tensors("checkpoints/iter_0000010/model.safetensors");
+    let weights = run.model(10);
     bench
         .run([
             "train",
             "config.toml",
-            "-s",
             "train.max_epochs=5",
             "--resume",
             "run/checkpoints/model_0000009",
         ])
         .expect(0);
-    assert_eq!(run.tensors("checkpoints/iter_0000010/model.safetensors"), weights);
+    assert_eq!(run.model(10), weights);
     assert_eq!(names(&run).len(), 3);
 }
 
@@ -181,7 +180,7 @@ fn a_suffix_tells_two_kinds_of_checkpoints_apart_and_one_is_loaded_by_it() {
     };
     let hooks = format!("[default_hooks]\ncheckpoint = false\n{}{}", save("a", 2), save("b", 3));
     let bench = Bench::new(&hooks);
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     // The end of training is saved by both.
     let expected = [
         pair("iter_0000004-a", 4),
@@ -196,23 +195,19 @@ fn a_suffix_tells_two_kinds_of_checkpoints_apart_and_one_is_loaded_by_it() {
             "[[custom_hooks]]\ntype = \"LoadCheckpointHook\"\ncheckpoint_dir = \"ckpt\"\nepoch = {epoch}\n\
              suffix = \"{suffix}\"\nfinetune = true\n"
         );
-        bench.write("config.toml", &format!("{}{more}", crate::workbench::TINY));
+        bench.configure(&more);
         let name = format!("load{epoch}{suffix}");
-        let (ran, tuned) =
-            bench.train(&name, &["-s", "train.max_epochs=1", "-s", "optimizer.lr=0"]);
+        let (ran, tuned) = bench.train(&name, &["train.max_epochs=1", "optimizer.lr=0"]);
         (ran, tuned.path.join("checkpoints/iter_0000002/model.safetensors"))
     };
-    let weights = |iter: u64| {
-        crate::workbench::tensors(
-            &bench.path("ckpt").join(format!("iter_{iter:07}/model.safetensors")),
-        )
-    };
+    let weights =
+        |iter: u64| tensors(&bench.path(&format!("ckpt/iter_{iter:07}/model.safetensors")));
     let (ran, loaded) = load(-1, "-b");
     ran.expect(0);
-    assert_eq!(crate::workbench::tensors(&loaded), weights(8));
+    assert_eq!(tensors(&loaded), weights(8));
     let (ran, loaded) = load(3, "-b");
     ran.expect(0);
-    assert_eq!(crate::workbench::tensors(&loaded), weights(6));
+    assert_eq!(tensors(&loaded), weights(6));
     load(3, "-a").0.says(&["no checkpoint", "(epoch 3, named …-a)"]);
 }
 
@@ -228,33 +223,19 @@ fn a_filepath_is_folder_and_name_and_weights_alone_are_a_file() {
     assert_eq!(names(&run), [pair("epoch=1-iter=0000002", 2), pair("epoch=2-iter=0000004", 4)]);
     assert!(bench.path("ckpt/epoch=2-iter=0000004/model.safetensors").is_file());
 
-    bench.write(
-        "config.toml",
-        &format!(
-            "{}{}",
-            crate::workbench::TINY,
-            hook("save_weights_only = true\nby_epoch = false\ninterval = 3\n")
-        ),
-    );
+    bench.configure(&hook("save_weights_only = true\nby_epoch = false\ninterval = 3\n"));
     let light = bench.trained("light", &[]);
     assert!(light.checkpoints().is_empty());
     assert_eq!(light.tensors("weights/iter_0000003.safetensors").len(), 4);
-    assert_eq!(
-        light.tensors("weights/iter_0000004.safetensors"),
-        run.tensors("checkpoints/iter_0000004/model.safetensors")
-    );
+    assert_eq!(light.tensors("weights/iter_0000004.safetensors"), run.model(4));
 
     for (setting, why) in [
         ("filepath = \"ckpt/last\"", "the same for all"),
         ("prefix = \"a/b\"", "must not contain `/`"),
         ("suffix = \"/x\"", "must not contain `/`"),
     ] {
-        bench.write("config.toml", &format!("{}{}", crate::workbench::TINY, hook(setting)));
-        bench.run(["check", "config.toml"]).expect(2).says(&[
-            "config.toml:",
-            "ModelCheckpoint",
-            why,
-        ]);
+        bench.configure(&hook(setting));
+        bench.check(&[]).expect(2).says(&["config.toml:", "ModelCheckpoint", why]);
     }
 }
 
@@ -264,7 +245,7 @@ fn libai_s_periods_are_iterations_and_its_best_looks_where_it_evaluates() {
         "[[custom_hooks]]\ntype = \"EvalHook\"\neval_period = 3\n\
          [default_hooks]\nevaluate = false\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     let iters: Vec<u64> = values(&run, "val/loss").iter().map(|(iter, _)| *iter).collect();
     assert_eq!(iters, [3, 6, 8], "each third, and the last");
 
@@ -273,7 +254,7 @@ fn libai_s_periods_are_iterations_and_its_best_looks_where_it_evaluates() {
         "[default_hooks]\ncheckpoint = false\n[[custom_hooks]]\ntype = \"BestCheckpointer\"\n\
          val_metric = \"val/loss\"\neval_period = 4\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=3"]);
+    let run = bench.trained("run", &["train.max_epochs=3"]);
     assert!(
         run.checkpoints()
             .iter()
@@ -289,7 +270,7 @@ fn by_epoch_of_the_hook_says_what_the_schedule_counts() {
             "[lr_scheduler]\ntype = \"CosineAnnealingLR\"\n[default_hooks]\nlr = false\nlogger = {{ interval = 1 }}\n\
              [[custom_hooks]]\ntype = \"LRSchedulerHook\"\n{by_epoch}\n"
         ));
-        let run = bench.trained("run", &["-s", "train.max_epochs=3", "-s", "optimizer.lr=1.0"]);
+        let run = bench.trained("run", &["train.max_epochs=3", "optimizer.lr=1.0"]);
         let rates = values(&run, "train/lr").into_iter().map(|(_, rate)| rate);
         rates.collect::<Vec<_>>()
     };
@@ -309,13 +290,11 @@ fn by_epoch_of_the_hook_says_what_the_schedule_counts() {
 
 #[test]
 fn accuracy_func_names_another_metric_and_an_unknown_one_is_refused() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"AccuracyHook\"\nname = \"mine\"\naccuracy_func = \"F1\"\n",
-    );
+    let bench = Bench::new(&hook("AccuracyHook", "name = 'mine'\naccuracy_func = 'F1'"));
     let run = bench.trained("run", &[]);
     assert!(run.scalar("val/mine").is_finite());
     let named = "custom_hooks.mine.accuracy_func=Acuracy";
-    let ran = bench.run(["check", "config.toml", "-s", named]);
+    let ran = bench.check(&[named]);
     ran.expect(2).says(&["Acuracy", "did you mean `Accuracy`"]);
 }
 

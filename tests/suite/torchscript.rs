@@ -1,7 +1,7 @@
 //! Models that Python wrote: the program trains them, and Python loads the trained weights.
 
 use crate::patience::output;
-use crate::workbench::{Bench, tensors};
+use crate::workbench::{Bench, hook, tensors};
 use crate::workshop::repository;
 use std::fs;
 use std::io::Write as _;
@@ -25,9 +25,7 @@ fn scripted() -> std::path::PathBuf {
 }
 
 fn bench(model: &Path) -> Bench {
-    let bench = Bench::bare();
-    bench.write("config.toml", &config(model));
-    bench
+    Bench::of(&config(model))
 }
 
 #[test]
@@ -35,7 +33,7 @@ fn a_scripted_model_has_no_stages_of_a_pipeline() {
     let bench = bench(&scripted());
     let schedule = "schedule={type=\"OneFOneB\",stages=2,microbatches=2}";
     let args = ["launch", "-n", "2", "--", "train", "config.toml", "--run-dir", "run"];
-    let ran = bench.run(args.iter().chain(&["-s", schedule]));
+    let ran = bench.run(args.iter().chain(&[schedule]));
     ran.expect(2)
         .says(&["`model`: this model cannot be split into stages: TorchScript", "[model]"]);
     assert!(!bench.path("run/checkpoints").exists());
@@ -44,8 +42,7 @@ fn a_scripted_model_has_no_stages_of_a_pipeline() {
 #[test]
 fn a_scripted_model_learns_with_its_buffers_in_checkpoint_and_average() {
     let bench = bench(&scripted());
-    let more = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n";
-    bench.write("config.toml", &format!("{}{more}", config(&scripted())));
+    bench.add(&hook("EMAIterHook", "momentum = 0.5"));
     let run = bench.trained("run", &[]);
     let accuracy = run.scalar("val/Accuracy");
     assert!(accuracy > 0.85, "val accuracy {accuracy} after two epochs");
@@ -69,7 +66,7 @@ fn a_scripted_model_learns_with_its_buffers_in_checkpoint_and_average() {
 #[test]
 fn evaluation_repeats_itself_and_training_does_not() {
     let bench = bench(&scripted());
-    bench.trained("run", &["-s", "train.max_epochs=1"]);
+    bench.trained("run", &["train.max_epochs=1"]);
     for out in ["first.safetensors", "second.safetensors"] {
         bench.run(["predict", "config.toml", "--checkpoint", "run", "--out", out]).expect(0);
     }
@@ -135,7 +132,7 @@ fn trained_weights_give_the_same_output_in_python() {
 #[test]
 fn a_traced_file_trains_unless_it_has_dropout_or_batch_norm() {
     let fixtures = repository().join("tests/fixtures/torchscript");
-    bench(&fixtures.join("traced_plain.pt")).trained("run", &["-s", "train.max_epochs=1"]);
+    bench(&fixtures.join("traced_plain.pt")).trained("run", &["train.max_epochs=1"]);
     let (ran, _) = bench(&fixtures.join("traced.pt")).train("run", &[]);
     ran.expect(2).says(&[
         "was traced: its aten::batch_norm stays in the mode that it was traced in",

@@ -123,7 +123,14 @@ impl Bench {
     /// A folder with the [`TINY`] config and `more` after it, as `config.toml`, and every plugin in `plugins/`.
     pub(crate) fn new(more: &str) -> Self {
         let bench = Self::bare();
-        bench.write("config.toml", &format!("{TINY}{more}"));
+        bench.configure(more);
+        bench
+    }
+
+    /// A folder with a config, as `config.toml`, and every plugin in `plugins/`.
+    pub(crate) fn of(config: &str) -> Self {
+        let bench = Self::bare();
+        bench.write("config.toml", config);
         bench
     }
 
@@ -170,16 +177,57 @@ impl Bench {
         text
     }
 
+    /// Writes the [`TINY`] config with `more` after it.
+    pub(crate) fn configure(&self, more: &str) {
+        self.write("config.toml", &format!("{TINY}{more}"));
+    }
+
+    /// Adds to the config.
+    pub(crate) fn add(&self, more: &str) {
+        self.write("config.toml", &(self.read("config.toml") + more));
+    }
+
+    /// Changes the config.
+    pub(crate) fn replace(&self, from: &str, to: &str) {
+        self.write("config.toml", &self.read("config.toml").replace(from, to));
+    }
+
+    /// A JSON file of the folder.
+    pub(crate) fn json(&self, name: &str) -> Json {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// The points that a recorder has written to a file of the folder, in their order.
+    pub(crate) fn points(&self, name: &str) -> Vec<String> {
+        let calls = self.read(name);
+        calls.lines().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+    }
+
+    /// The run directory of this name.
+    pub(crate) fn folder(&self, name: &str) -> RunFolder {
+        RunFolder { path: self.path(name) }
+    }
+
+    /// The program in the folder, with these arguments; a setting needs no `-s`.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        hookrack(self.dir.path(), args)
+    }
+
     /// Runs the program in the folder.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
         run_in(self.dir.path(), args)
+    }
+
+    /// `hookrack check config.toml …`
+    pub(crate) fn check(&self, more: &[&str]) -> Ran {
+        self.run([&["check", "config.toml"], more].concat())
     }
 
     /// `hookrack train config.toml --run-dir NAME …`; the run directory is read back.
     pub(crate) fn train(&self, name: &str, more: &[&str]) -> (Ran, RunFolder) {
         let args = ["train", "config.toml", "--run-dir", name];
         let ran = self.run(args.iter().chain(more));
-        (ran, RunFolder { path: self.path(name) })
+        (ran, self.folder(name))
     }
 
     /// As [`Self::train`], and it must succeed.
@@ -195,14 +243,39 @@ pub(crate) fn cache() -> &'static Path {
     Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
 }
 
-/// Runs the program in a folder.
-pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
+/// An entry of a hook: its type, and its settings as lines.
+pub(crate) fn hook(kind: &str, settings: &str) -> String {
+    format!("[[custom_hooks]]\ntype = \"{kind}\"\n{settings}\n")
+}
+
+/// An entry of a hook `name` of type `Faulty`, which does something at a point and records its calls in the file `own`.
+pub(crate) fn faulty(name: &str, at: &str, settings: &str) -> String {
+    hook("Faulty", &format!("name = '{name}'\nfile = 'own'\nat = '{at}'\n{settings}"))
+}
+
+/// The program in a folder. An argument such as `train.seed=1` is a setting, which needs no `-s` before it.
+fn hookrack<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(program());
+    let is_setting = |arg: &str| arg.contains('=') && !arg.starts_with('-');
+    let mut is_marked = false;
+    for arg in args {
+        let arg = arg.as_ref();
+        if !is_marked && arg.to_str().is_some_and(is_setting) {
+            command.arg("-s");
+        }
+        command.arg(arg);
+        is_marked = arg == "-s";
+    }
     // Cargo's path for its own tests must not be what libtorch is found by.
-    command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
+    command.current_dir(folder).env_remove("LD_LIBRARY_PATH");
     // Nor must the user's own plugins, and the tests' plugins must not enter the user's index.
     command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
-    Ran::of(&mut command)
+    command
+}
+
+/// Runs the program in a folder.
+pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
+    Ran::of(&mut hookrack(folder, args))
 }
 
 /// The output of a run of the program, and how it ended.
@@ -239,6 +312,12 @@ impl Ran {
         self
     }
 
+    /// What it printed, as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Json {
+        serde_json::from_str(self.stdout.trim()).unwrap()
+    }
+
     /// Insists that standard error has each of these.
     #[track_caller]
     pub(crate) fn says(&self, parts: &[&str]) -> &Self {
@@ -266,7 +345,12 @@ pub(crate) struct RunFolder {
 impl RunFolder {
     /// `run.json`.
     pub(crate) fn record(&self) -> Json {
-        serde_json::from_str(&self.text("run.json")).unwrap()
+        self.json("run.json")
+    }
+
+    /// A JSON file of the folder.
+    pub(crate) fn json(&self, name: &str) -> Json {
+        serde_json::from_str(&self.text(name)).unwrap()
     }
 
     /// A file of the folder.
@@ -287,6 +371,18 @@ impl RunFolder {
         value.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
     }
 
+    /// Every value of a scalar, in order.
+    pub(crate) fn series(&self, name: &str) -> Vec<f64> {
+        self.scalars().iter().filter_map(|line| line[name].as_f64()).collect()
+    }
+
+    /// Locks the folder as a process that trains in it does.
+    pub(crate) fn lock(&self) -> fs::File {
+        let lock = fs::File::options().write(true).open(self.path.join(".lock")).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+        lock
+    }
+
     /// The names of the checkpoints.
     pub(crate) fn checkpoints(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path.join("checkpoints")) else { return Vec::new() };
@@ -294,6 +390,11 @@ impl RunFolder {
         let mut names: Vec<_> = names.filter(|name| name.starts_with("iter_")).collect();
         names.sort();
         names
+    }
+
+    /// The weights of the checkpoint of an iteration.
+    pub(crate) fn model(&self, iter: u64) -> HashMap<String, Vec<f32>> {
+        self.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"))
     }
 
     /// The tensors of a file of the folder.
