@@ -4,6 +4,7 @@
 
 use crate::patience::{output, signal, until, wait};
 use crate::workbench::{Bench, faulty, hook, run_in};
+use crate::workshop::python_of;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -126,14 +127,6 @@ pub(crate) fn run_python(bench: &Bench, program: &str, script: &str) -> String {
     String::from_utf8_lossy(&ran.stdout).trim().to_owned()
 }
 
-/// The Python of docs/checkpoints.md.
-fn snippet() -> String {
-    let text =
-        fs::read_to_string(crate::workshop::repository().join("docs/checkpoints.md")).unwrap();
-    let (_, rest) = text.split_once("```python\n").unwrap();
-    rest.split_once("```").unwrap().0.to_owned()
-}
-
 #[test]
 fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
     let Some(python) = python() else {
@@ -165,7 +158,7 @@ fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
          shadow = load_file('run/EMAIterHook.safetensors')\n\
          assert all(torch.equal(ema[k], shadow[k]) for k in shadow), 'ema'\n\
          print(tuple(predicted.shape))",
-        snippet()
+        python_of("docs/checkpoints.md")
     );
     assert_eq!(run_python(&bench, &python, &check), "(3, 3)");
     assert_eq!(run.checkpoints().len(), 2);

@@ -3,10 +3,6 @@
 use crate::ranks::{LAST, alone, furthest, launched};
 use crate::workbench::{Bench, RunFolder};
 
-fn run_of(bench: &Bench, name: &str) -> RunFolder {
-    bench.folder(name)
-}
-
 /// Settings that change how much a row counts, in numbers that floats have exactly.
 const WEIGHED: [(&str, &[&str]); 4] = [
     ("plain", &[]),
@@ -27,7 +23,7 @@ fn both(bench: &Bench, ranks: usize, name: &str, more: &[&str]) -> [RunFolder; 2
     let (one, several) = (format!("one_{name}"), format!("ranks_{name}"));
     let one = alone(bench, ranks, &one, more);
     launched(bench, ranks, &several, more).expect(0);
-    [one, run_of(bench, &several)]
+    [one, bench.folder(&several)]
 }
 
 const UNEVEN: &[&str] = &["data.train.drop_last=false"];
@@ -72,7 +68,7 @@ fn a_hook_may_change_the_labels_of_one_rank_alone() {
     let bench = Bench::new(hook);
     for (name, more) in WEIGHED {
         launched(&bench, 2, name, more).expect(0);
-        let losses = run_of(&bench, name).series("train/loss");
+        let losses = bench.folder(name).series("train/loss");
         assert_eq!(losses.len(), 6, "{name}");
         assert!(losses.iter().all(|loss| loss.is_finite()), "{name}: {losses:?}");
     }
@@ -114,8 +110,8 @@ fn the_cores_of_a_machine_are_divided_among_its_ranks_and_their_number_is_record
     for ranks in [2, 4] {
         let name = ranks.to_string();
         launched(&bench, ranks, &name, &[]).expect(0);
-        assert_eq!(threads(&run_of(&bench, &name)), (cores / ranks).max(1), "{ranks} ranks");
+        assert_eq!(threads(&bench.folder(&name)), (cores / ranks).max(1), "{ranks} ranks");
     }
     launched(&bench, 2, "chosen", &["train.threads=3"]).expect(0);
-    assert_eq!(threads(&run_of(&bench, "chosen")), 3);
+    assert_eq!(threads(&bench.folder("chosen")), 3);
 }

@@ -6,10 +6,6 @@ use crate::workbench::{Bench, RunFolder, hook};
 /// A hook that fails where ranks differ.
 const COMPARED: &str = "[[custom_hooks]]\ntype = \"SameOnAllRanks\"\n";
 
-fn run_of(bench: &Bench, name: &str) -> RunFolder {
-    bench.folder(name)
-}
-
 const NORMED: &[&str] = &[
     "model={_delete_=true,type=\"Sequential\",layers=[{type=\"linear\",outputs=8},{type=\"norm\"},\
      {type=\"activation\"},{type=\"norm\"},{type=\"linear\"}]}",
@@ -23,7 +19,7 @@ fn batch_norms_over_all_ranks_are_those_of_one_process() {
     launched(&bench, 2, "two", &synced).expect(0);
     launched(&bench, 4, "four", &synced).expect(0);
     for name in ["two", "four"] {
-        let run = run_of(&bench, name);
+        let run = bench.folder(name);
         // Six steps at a rate of 0.1 of numbers of about 1, in sums of 8: a few units in the last place of a float each.
         let far = furthest(&one, &run, LAST);
         assert!(far < 1e-5, "{name}: {far}");
@@ -36,7 +32,7 @@ fn batch_norms_over_all_ranks_are_those_of_one_process() {
     let one = alone(&bench, 2, "one_in_two", &synced);
     let more = [&synced[..], &["train.accumulation=2"]].concat();
     launched(&bench, 2, "two_in_two", &more).expect(0);
-    let far = furthest(&one, &run_of(&bench, "two_in_two"), LAST);
+    let far = furthest(&one, &bench.folder("two_in_two"), LAST);
     assert!(far < 1e-5, "two_in_two: {far}");
 }
 
@@ -45,7 +41,7 @@ fn batch_norms_of_each_rank_by_itself_are_others() {
     let bench = Bench::new("");
     let one = alone(&bench, 1, "one", NORMED);
     launched(&bench, 2, "two", NORMED).expect(0);
-    assert!(furthest(&one, &run_of(&bench, "two"), LAST) > 1e-3);
+    assert!(furthest(&one, &bench.folder("two"), LAST) > 1e-3);
 }
 
 #[test]
@@ -64,7 +60,7 @@ fn a_metric_reports_at_the_end_of_a_pass_and_not_after_its_iterations() {
     let bench = Bench::new("[[metrics]]\ntype = \"Reporter\"\nphase = [\"train\", \"val\"]\n");
     let one = alone(&bench, 2, "one", &[]);
     launched(&bench, 2, "two", &[]).expect(0);
-    for run in [one, run_of(&bench, "two")] {
+    for run in [one, bench.folder("two")] {
         let log = run.text("log.txt");
         let reports = |phase: &str| log.matches(&format!("{phase} reports ")).count();
         assert_eq!([reports("train"), reports("val")], [3, 3], "{log}");
@@ -80,7 +76,7 @@ fn a_parameter_that_the_loss_does_not_depend_on_is_named_or_found() {
     let found = ["distributed.find_unused_parameters=true"];
     launched(&bench, 2, "found", &found).expect(0);
     let one = alone(&bench, 2, "one", &[]);
-    assert_eq!(one.tensors(LAST), run_of(&bench, "found").tensors(LAST));
+    assert_eq!(one.tensors(LAST), bench.folder("found").tensors(LAST));
 }
 
 #[test]
@@ -91,7 +87,7 @@ fn parameters_that_a_hook_freezes_and_unfreezes_are_frozen_on_all_ranks() {
     ));
     let one = alone(&bench, 2, "one", &[]);
     launched(&bench, 2, "two", &[]).expect(0);
-    let two = run_of(&bench, "two");
+    let two = bench.folder("two");
     for file in [LAST, "checkpoints/iter_0000002/model.safetensors"] {
         assert_eq!(one.tensors(file), two.tensors(file), "{file}");
     }
@@ -109,7 +105,7 @@ fn gradients_that_overflow_on_one_rank_are_skipped_by_all() {
     ));
     let half = ["train.precision=fp16", "train.clip_grad_norm=0.5"];
     launched(&bench, 2, "two", &half).expect(0);
-    let run = run_of(&bench, "two");
+    let run = bench.folder("two");
     assert_eq!(run.series("train/skipped_steps"), [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
     let scales = run.series("train/loss_scale");
     assert_eq!(scales[1].to_bits(), (2.0 * scales[3]).to_bits(), "{scales:?}");
@@ -154,7 +150,7 @@ fn plugins_do_the_same_on_any_number_of_ranks() {
         let (one, several) = (format!("one_{ranks}"), format!("ranks_{ranks}"));
         let one = alone(&bench, ranks, &one, &[]);
         launched(&bench, ranks, &several, &[]).expect(0);
-        let run = run_of(&bench, &several);
+        let run = bench.folder(&several);
         // Of two numbers a sum is the same in either order; of four it is not.
         let bound = if ranks > 2 { 1e-5 } else { 0.0 };
         for file in ["ema.safetensors", "swa.safetensors", LAST] {

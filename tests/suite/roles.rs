@@ -1,19 +1,10 @@
 //! Hooks that take the main hook's roles over: a loss of their own without `[loss]`, a learning rate rule by hand.
 
-use crate::workbench::{Bench, RunFolder, TINY};
+use crate::workbench::{Bench, RunFolder};
 
 const FOCAL: &str = "[[custom_hooks]]\ntype = \"FocalLossHook\"\nlibrary = \"libroles.so\"\n";
 const RULE: &str =
     "[[custom_hooks]]\ntype = \"IterRuleHook\"\nlibrary = \"libroles.so\"\nwarmup_iters = 2\n";
-
-/// The tiny config without its loss.
-fn without_loss(more: &str) -> Bench {
-    let bench = Bench::bare();
-    let config = TINY.replace("[loss]\ntype = \"CrossEntropy\"\n", "");
-    assert!(!config.contains("[loss]"));
-    bench.write("config.toml", &format!("{config}{more}"));
-    bench
-}
 
 fn losses(run: &RunFolder) -> [f64; 2] {
     ["train/loss", "val/loss"].map(|name| run.scalar(name))
@@ -21,7 +12,7 @@ fn losses(run: &RunFolder) -> [f64; 2] {
 
 #[test]
 fn a_hook_with_a_loss_of_its_own_trains_and_evaluates_without_a_configured_one() {
-    let bench = without_loss(FOCAL);
+    let bench = Bench::without_loss(FOCAL);
     let focal = bench.trained("focal", &[]);
     let plain = bench.trained("plain", &["custom_hooks.0.gamma=0"]);
     let reference = Bench::new("");
@@ -39,7 +30,7 @@ fn a_hook_with_a_loss_of_its_own_trains_and_evaluates_without_a_configured_one()
 
 #[test]
 fn parts_of_a_batch_add_up_to_a_loss_that_a_hook_computed() {
-    let bench = without_loss(FOCAL);
+    let bench = Bench::without_loss(FOCAL);
     // Plain steps: Adam makes a whole one of what rounding leaves of a gradient of 0.
     let sgd = ["optimizer.type=SGD", "optimizer.lr=0.1"];
     let whole = bench.trained("whole", &sgd);
@@ -51,7 +42,7 @@ fn parts_of_a_batch_add_up_to_a_loss_that_a_hook_computed() {
 
 #[test]
 fn the_plan_names_the_hooks_that_have_the_roles() {
-    let bench = without_loss(&format!("{FOCAL}{RULE}"));
+    let bench = Bench::without_loss(&format!("{FOCAL}{RULE}"));
     let ran = bench.run(["plan", "config.toml"]);
     let plan = &ran.expect(0).stdout;
     let line = |point: &str| plan.lines().find(|line| line.contains(point)).unwrap_or_default();
@@ -75,8 +66,8 @@ fn a_rule_by_hand_sets_the_rate_of_every_iteration() {
 
 #[test]
 fn a_missing_loss_is_an_error_where_the_main_hook_needs_it() {
-    without_loss("").run(["check", "config.toml"]).expect(2).says(&["[loss]"]);
-    without_loss(RULE).run(["check", "config.toml"]).expect(2).says(&["[loss]"]);
+    Bench::without_loss("").run(["check", "config.toml"]).expect(2).says(&["[loss]"]);
+    Bench::without_loss(RULE).run(["check", "config.toml"]).expect(2).says(&["[loss]"]);
 }
 
 /// The rate falls once nothing gets better any more, whatever the metric; at a rate of 0 that is at once.

@@ -1,7 +1,7 @@
 //! What hooks do to gradients and to each other's roles: rows with places that are empty, a second backward pass within an
 //! iteration, a forward pass that another hook holds the role of.
 
-use crate::workbench::{Bench, TINY, hook};
+use crate::workbench::{Bench, hook};
 use crate::workshop::compile_c;
 
 /// A hook that steps by the gradient of a second pass, and fails where that is not the gradient of the first.
@@ -18,14 +18,6 @@ const SAM: &str = "[[custom_hooks]]\ntype = \"SamHook\"\n";
 const FLOATS: &str = "1e-5";
 /// Gradients of half floats, in which each of a few dozen roundings is one of 2^11.
 const HALVES: &str = "0.05";
-
-/// The tiny config without its loss.
-fn without_loss(more: &str) -> Bench {
-    let bench = Bench::bare();
-    let config = TINY.replace("[loss]\ntype = \"CrossEntropy\"\n", "");
-    bench.write("config.toml", &format!("{config}{more}"));
-    bench
-}
 
 #[test]
 fn gradients_that_were_asked_for_too_early_are_there_once_they_are() {
@@ -96,7 +88,7 @@ fn a_second_pass_runs_the_hook_that_holds_the_forward_role() {
     let far =
         |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     let main = weights(&Bench::new(SAM), "run", &[]);
-    let composed = without_loss(&format!("{SAM}{FOCAL}"));
+    let composed = Bench::without_loss(&format!("{SAM}{FOCAL}"));
     let cross_entropy = weights(&composed, "plain", &["custom_hooks.1.gamma=0"]);
     let focal = weights(&composed, "focal", &[]);
     let usual = weights(&Bench::new(SAM), "usual", &["custom_hooks.0.rho=0"]);
@@ -114,7 +106,7 @@ fn a_second_pass_runs_the_hook_that_holds_the_forward_role() {
 
 #[test]
 fn a_second_pass_that_goes_around_the_forward_role_is_refused_with_both_names() {
-    let bench = without_loss(&format!("{}{FOCAL}", second("forward", FLOATS, "")));
+    let bench = Bench::without_loss(&format!("{}{FOCAL}", second("forward", FLOATS, "")));
     bench.train("run", &[]).0.expect(5).says(&[
         "hook `SecondPass` (libgallery.so) failed at on_optimizer_step",
         "forward() by `SecondPass` would bypass `FocalLossHook` (libroles.so)",

@@ -10,13 +10,6 @@ fn epochs_of(run: &RunFolder, name: &str) -> Vec<u64> {
     run.scalars().iter().filter_map(has).flatten().collect()
 }
 
-/// The lines of the log that a hook has written.
-fn said(run: &RunFolder, hook: &str) -> Vec<String> {
-    let log = run.text("log.txt");
-    let lines = log.lines().filter_map(|line| line.split_once(&format!(" {hook}: ")));
-    lines.map(|(_, said)| said.to_owned()).collect()
-}
-
 /// The event files of a folder, by name.
 fn event_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -68,10 +61,10 @@ fn a_loss_hook_s_metric_is_there_to_monitor_and_to_log() {
     let (ran, run) = bench.train("run", &[]);
     ran.expect(0);
     assert!((run.scalar("val/Loss") - run.scalar("val/loss")).abs() < 1e-12);
-    let steps = said(&run, "LogMetricByStepHook");
+    let steps = run.said("LogMetricByStepHook");
     assert!(steps.iter().any(|line| line.starts_with("train iteration 1: Loss ")), "{steps:?}");
     assert!(steps.iter().any(|line| line.starts_with("val iteration 1: ")), "{steps:?}");
-    let epochs = said(&run, "LogMetricByEpochHook");
+    let epochs = run.said("LogMetricByEpochHook");
     for phase in ["train", "val"] {
         let line = epochs.iter().find(|line| line.contains(&format!(", {phase}: ")));
         assert!(line.is_some_and(|line| line.contains("Loss = ")), "{epochs:?}");

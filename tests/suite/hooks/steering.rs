@@ -1,6 +1,6 @@
 //! Hooks that change how a run trains: parameters, learning rate, gradients, batches.
 
-use super::{bench, logged, own_lines};
+use super::{bench, logged};
 use crate::workbench::{Bench, RunFolder};
 
 /// The weights after the first and after the last epoch.
@@ -89,7 +89,7 @@ fn batches_are_cut_as_the_epoch_asks_and_the_weights_are_the_same() {
     let sgd = ["optimizer.type=SGD", "optimizer.lr=0.1"];
     let cut = bench("GradientAccumulationScheduler", "scheduling = [[2, 4]]\n");
     let run = cut.trained("run", &sgd);
-    assert_eq!(own_lines(&run), ["epoch 2: batches are split into 4"]);
+    assert_eq!(run.said("it"), ["epoch 2: batches are split into 4"]);
     let without = Bench::new("");
     let plain = without.trained("run", &sgd);
     let model = "checkpoints/iter_0000004/model.safetensors";

@@ -6,6 +6,7 @@ use super::{alone, bench, cases, launched, saved, schedule};
 use crate::keeping::{python, run_python};
 use crate::sharding::bits;
 use crate::workbench::tensors;
+use crate::workshop::python_of;
 use serde_json::Value as Json;
 use std::fs;
 
@@ -86,14 +87,6 @@ fn export_eval_and_predict_read_a_checkpoint_of_stages() {
     assert_eq!(metrics("one"), metrics("two"));
 }
 
-/// The Python of docs/pipeline.md.
-fn snippet() -> String {
-    let docs = crate::workshop::repository().join("docs/pipeline.md");
-    let text = fs::read_to_string(docs).unwrap();
-    let (_, rest) = text.split_once("```python\n").unwrap();
-    rest.split_once("```").unwrap().0.to_owned()
-}
-
 #[test]
 fn python_reads_a_checkpoint_of_stages_by_its_index() {
     let Some(python) = python() else {
@@ -112,7 +105,7 @@ fn python_reads_a_checkpoint_of_stages_by_its_index() {
          assert sorted(weights) == sorted(whole), (list(weights), list(whole))\n\
          assert all(torch.equal(weights[name], whole[name]) for name in whole)\n\
          print(len(set(index.values())))",
-        snippet()
+        python_of("docs/pipeline.md")
     );
     assert_eq!(run_python(&bench, &python, &script), "2", "each stage wrote a file");
 }
