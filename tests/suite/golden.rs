@@ -77,8 +77,7 @@ fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_ti
     assert!((of("pass_rows") - 8.0).abs() < 1e-12 && (of("golden/weight") - 4.0).abs() < 1e-12);
 
     // A frozen parameter, accumulation, checkpoints with a second name, a trace, pictures.
-    let [before, after] = ["2", "4"]
-        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    let [before, after] = [2, 4].map(|iter| run.model(iter));
     assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
     assert_ne!(before["layers.0.weight"], after["layers.0.weight"]);
     assert!(run.path.join("checkpoints/golden-0000004").exists(), "{:?}", run.checkpoints());
@@ -109,8 +108,7 @@ fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_t
     // Each function of the tables was called; the count is saved, and restored.
     let calls = run.scalar("hook/GoldenC11/golden/calls");
     assert!(calls > 100.0, "{calls} calls");
-    let [before, after] = ["2", "4"]
-        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    let [before, after] = [2, 4].map(|iter| run.model(iter));
     assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
     assert_eq!(run.tensors("golden_c.safetensors").len(), 1);
     assert!(run.path.join("checkpoints/golden-c-0000004").exists(), "{:?}", run.checkpoints());
@@ -139,8 +137,7 @@ fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric
     // The roles did what the host does without them.
     let hooks = ["custom_hooks=[]", "metrics=[{type=\"Accuracy\"}]"];
     let plain = bench.trained("plain", &hooks);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(run.tensors(model), plain.tensors(model));
+    assert_eq!(run.model(4), plain.model(4));
     assert!((of(&run, "loss") - run.scalar("train/loss")).abs() < 1e-9);
     // After the last step of the schedule, which is below the rate of the last iteration.
     assert!((0.0..run.scalar("train/lr")).contains(&of(&run, "lr")));

@@ -7,93 +7,57 @@ use crate::workbench::{Bench, RunFolder, hook, tensors};
 use serde_json::Value as Json;
 use std::fs;
 
-/// Seed, hook, and its parameters with the seed's defaults.
-pub(crate) const PARAMETERS: &[(&str, &str, &str)] = &[
-    ("ColossalAI", "LossHook", ""),
-    ("ColossalAI", "AccuracyHook", "accuracy_func = \"Accuracy\""),
-    ("ColossalAI", "ThroughputHook", "ignored_steps = 0\ntflop_per_step = 0\nuse_local = false"),
-    ("ColossalAI", "LRSchedulerHook", "by_epoch = true\nstore_lr_in_state = true"),
-    ("ColossalAI", "LRSchedulerHook", "by_epoch = false"),
-    ("ColossalAI", "LogMetricByStepHook", ""),
-    ("ColossalAI", "LogMetricByEpochHook", "interval = 1"),
-    (
-        "ColossalAI",
-        "LogTimingByEpochHook",
-        "interval = 1\nlog_eval = true\nignore_num_train_steps = 0",
-    ),
-    ("ColossalAI", "LogMemoryByEpochHook", "interval = 1\nlog_eval = true\nreport_cpu = false"),
-    ("ColossalAI", "TensorboardHook", "log_dir = \"tb\"\nranks = [0]\nparallel_mode = \"GLOBAL\""),
-    (
-        "ColossalAI",
-        "SaveCheckpointHook",
-        "interval = 1\ncheckpoint_dir = \"ckpt\"\nsuffix = \"\"\nsave_by_iter = false",
-    ),
-    (
-        "ColossalAI",
-        "LoadCheckpointHook",
-        "checkpoint_dir = \"ckpt\"\nepoch = -1\nfinetune = false\nstrict = false\nsuffix = \"\"",
-    ),
-    ("LiBai", "IterationTimer", "warmup_iter = 3"),
-    ("LiBai", "LRScheduler", ""),
-    (
-        "LiBai",
-        "PeriodicCheckpointer",
-        "period = 5000\nmax_iter = 10000\nmax_to_keep = 100\nfile_prefix = \"model\"",
-    ),
-    ("LiBai", "EvalHook", "eval_period = 5000"),
-    (
-        "LiBai",
-        "BestCheckpointer",
-        "eval_period = 5000\nval_metric = \"val/Accuracy\"\nmode = \"max\"\nfile_prefix = \"model_best\"",
-    ),
-    (
-        "LiBai",
-        "PeriodicWriter",
-        "period = 20\nwriters = [\"CommonMetricPrinter\", \"JSONWriter\", \"TensorboardXWriter\"]",
-    ),
-    (
-        "Orca",
-        "ModelCheckpoint",
-        "filepath = \"\"\nsave_weights_only = false\nby_epoch = true\ninterval = -1",
-    ),
-    ("Orca", "TensorBoardCallback", "log_dir = \"tb\"\nfreq = \"epoch\""),
-    ("Orca", "TqdmCallback", ""),
-    ("Orca", "MaxstepsCallback", "max_step = 100"),
-    (
-        "iMIX",
-        "OptimizerHook",
-        "grad_clip = { clip_norm_mode = \"all\", max_grad_l2_norm = 0.25, use_scale = true }",
-    ),
-    ("iMIX", "OptimizerHook", "grad_clip = { max_norm = 5.0, norm_type = 2 }"),
-    (
-        "iMIX",
-        "Fp16OptimizerHook",
-        "grad_clip = { clip_norm_mode = \"all\", max_grad_l2_norm = 0.25, use_scale = true }\n\
-         grad_scaler_config = { init_scale = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 2000 }",
-    ),
-    ("iMIX", "LRSchedulerHook", ""),
-    ("iMIX", "IterationTimerHook", "warmup_iter = 0"),
-    ("iMIX", "PeriodicLogger", "period = 20"),
-    ("iMIX", "CommonMetricLoggerHook", "max_iter = 100\nmax_epoch = 4"),
-    ("iMIX", "JSONLoggerHook", ""),
-    ("iMIX", "TensorboardLoggerHook", "work_dir = \"runs\""),
-    (
-        "iMIX",
-        "CheckPointHook",
-        "prefix = \"MLP_Synthetic\"\niter_period = 4\nepoch_period = 1\nmax_num_checkpoints = 3",
-    ),
-    (
-        "iMIX",
-        "EvaluateHook",
-        "eval_iter_period = 4\nis_run_eval = true\neval_json_file = \"eval_result.json\"",
-    ),
-    ("iMIX", "EMAIterHook", "init_ema = true"),
-    ("iMIX", "EMAEpochHook", ""),
-    ("iMIX", "TextLoggerHook", "text = \"hello\""),
-    ("iMIX", "MomentumSchedulerHook", ""),
-    ("iMIX", "AutogradAnomalyDetectHook", "mode = true"),
-    ("iMIX", "AutogradProfilerHook", "output_dir = \"profile\""),
-];
+/// A line for each seed's hook, with its parameters and the seed's defaults.
+const PARAMETERS: &str = r#"
+ColossalAI LossHook
+ColossalAI AccuracyHook accuracy_func = "Accuracy"
+ColossalAI ThroughputHook ignored_steps = 0; tflop_per_step = 0; use_local = false
+ColossalAI LRSchedulerHook by_epoch = true; store_lr_in_state = true
+ColossalAI LRSchedulerHook by_epoch = false
+ColossalAI LogMetricByStepHook
+ColossalAI LogMetricByEpochHook interval = 1
+ColossalAI LogTimingByEpochHook interval = 1; log_eval = true; ignore_num_train_steps = 0
+ColossalAI LogMemoryByEpochHook interval = 1; log_eval = true; report_cpu = false
+ColossalAI TensorboardHook log_dir = "tb"; ranks = [0]; parallel_mode = "GLOBAL"
+ColossalAI SaveCheckpointHook interval = 1; checkpoint_dir = "ckpt"; suffix = ""; save_by_iter = false
+ColossalAI LoadCheckpointHook checkpoint_dir = "ckpt"; epoch = -1; finetune = false; strict = false; suffix = ""
+LiBai IterationTimer warmup_iter = 3
+LiBai LRScheduler
+LiBai PeriodicCheckpointer period = 5000; max_iter = 10000; max_to_keep = 100; file_prefix = "model"
+LiBai EvalHook eval_period = 5000
+LiBai BestCheckpointer eval_period = 5000; val_metric = "val/Accuracy"; mode = "max"; file_prefix = "model_best"
+LiBai PeriodicWriter period = 20; writers = ["CommonMetricPrinter", "JSONWriter", "TensorboardXWriter"]
+Orca ModelCheckpoint filepath = ""; save_weights_only = false; by_epoch = true; interval = -1
+Orca TensorBoardCallback log_dir = "tb"; freq = "epoch"
+Orca TqdmCallback
+Orca MaxstepsCallback max_step = 100
+iMIX OptimizerHook grad_clip = { clip_norm_mode = "all", max_grad_l2_norm = 0.25, use_scale = true }
+iMIX OptimizerHook grad_clip = { max_norm = 5.0, norm_type = 2 }
+iMIX Fp16OptimizerHook grad_clip = { clip_norm_mode = "all", max_grad_l2_norm = 0.25, use_scale = true }; grad_scaler_config = { init_scale = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 2000 }
+iMIX LRSchedulerHook
+iMIX IterationTimerHook warmup_iter = 0
+iMIX PeriodicLogger period = 20
+iMIX CommonMetricLoggerHook max_iter = 100; max_epoch = 4
+iMIX JSONLoggerHook
+iMIX TensorboardLoggerHook work_dir = "runs"
+iMIX CheckPointHook prefix = "MLP_Synthetic"; iter_period = 4; epoch_period = 1; max_num_checkpoints = 3
+iMIX EvaluateHook eval_iter_period = 4; is_run_eval = true; eval_json_file = "eval_result.json"
+iMIX EMAIterHook init_ema = true
+iMIX EMAEpochHook
+iMIX TextLoggerHook text = "hello"
+iMIX MomentumSchedulerHook
+iMIX AutogradAnomalyDetectHook mode = true
+iMIX AutogradProfilerHook output_dir = "profile"
+"#;
+
+/// Seed, hook, and its parameters as lines of a config.
+pub(crate) fn parameters() -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    PARAMETERS.trim().lines().map(|line| {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        (word(), word(), word().replace("; ", "\n"))
+    })
+}
 
 /// The lines of a scalar: iteration and value.
 fn values(run: &RunFolder, name: &str) -> Vec<(u64, f64)> {
@@ -123,10 +87,10 @@ fn every_parameter_of_a_seed_s_hook_passes_check_with_the_seed_s_default() {
     // One of them can have a role; all others of a seed fit into one run.
     let roles = ["OptimizerHook", "Fp16OptimizerHook", "LRSchedulerHook", "LRScheduler"];
     let mut runs: Vec<(&str, String)> = Vec::new();
-    for (number, (seed, hook, parameters)) in PARAMETERS.iter().enumerate() {
+    for (number, (seed, hook, parameters)) in parameters().enumerate() {
         let entry =
             format!("[[custom_hooks]]\nname = \"h{number}\"\ntype = \"{hook}\"\n{parameters}\n");
-        match runs.last_mut().filter(|(last, _)| last == seed && !roles.contains(hook)) {
+        match runs.last_mut().filter(|(last, _)| *last == seed && !roles.contains(&hook)) {
             Some((_, hooks)) => hooks.push_str(&entry),
             None => runs.push((seed, entry)),
         }

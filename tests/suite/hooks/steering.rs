@@ -78,8 +78,7 @@ fn gradients_are_clipped_by_the_hook_as_by_the_config() {
     let hook = by_hook.trained("run", &[]);
     let by_config = Bench::new("");
     let config = by_config.trained("run", &["train.clip_grad_norm=0.01"]);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(hook.tensors(model), config.tensors(model));
+    assert_eq!(hook.model(4), config.model(4));
     assert!(hook.scalar("train/grad_norm") > 0.01);
 }
 
@@ -92,9 +91,8 @@ fn batches_are_cut_as_the_epoch_asks_and_the_weights_are_the_same() {
     assert_eq!(run.said("it"), ["epoch 2: batches are split into 4"]);
     let without = Bench::new("");
     let plain = without.trained("run", &sgd);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    for (name, values) in plain.tensors(model) {
-        for (plain, cut) in values.iter().zip(&run.tensors(model)[&name]) {
+    for (name, values) in plain.model(4) {
+        for (plain, cut) in values.iter().zip(&run.model(4)[&name]) {
             // Four steps of a tenth of gradients of about 1, each a sum of some ten terms, in floats: 4 · 0.1 · 10 · 6e-8.
             assert!((plain - cut).abs() < 1e-6, "{name}: {plain} {cut}");
         }

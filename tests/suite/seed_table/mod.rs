@@ -49,9 +49,9 @@ fn a_name_that_is_none_would_be_found_out() {
 #[test]
 fn every_hook_and_parameter_that_is_tried_has_a_row() {
     let rows = rows();
-    for (seed, hook, settings) in crate::seed_parameters::PARAMETERS {
+    for (seed, hook, settings) in crate::seed_parameters::parameters() {
         let is_it =
-            |row: &&Row| row.seed == *seed && row.subject == RowKind::Hook && row.name == *hook;
+            |row: &&Row| row.seed == seed && row.subject == RowKind::Hook && row.name == hook;
         let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("{seed}: {hook} has no row"));
         for (key, _) in settings.lines().filter_map(|line| line.split_once(" = ")) {
             let is_key = |(name, ours): &(String, Option<String>)| {
