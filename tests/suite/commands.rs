@@ -284,18 +284,9 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     // Without the unnamed set, each set alone has the same result.
     let alone = Bench::new("");
     alone.trained("run", &[]);
-    alone
-        .run([
-            "eval",
-            "config.toml",
-            "--checkpoint",
-            "run",
-            "--out",
-            "eval.json",
-            "data.test.samples=12",
-            "data.test.seed=8",
-        ])
-        .expect(0);
+    let set = ["data.test.samples=12", "data.test.seed=8"];
+    let args = ["eval", "config.toml", "--checkpoint", "run", "--out", "eval.json"];
+    alone.run(args.iter().chain(&set)).expect(0);
     let one = alone.json("eval.json");
     assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
     assert_eq!(one["test/loss"], eval["test/other/loss"]);

@@ -87,8 +87,7 @@ fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_ti
     assert!(run.text("log.txt").contains("GoldenRole: 8 backward passes"));
 
     // The state is restored.
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     assert!(run.text("log.txt").contains("GoldenRole: 12 backward passes"));
 }
 
@@ -117,8 +116,7 @@ fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_t
     let log = run.text("log.txt");
     assert!(log.contains("GoldenC11: begun") && log.contains("GoldenC11: ended"), "{log}");
 
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=3"];
-    bench.run(more.iter().chain(&sgd)).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3", sgd[0]]);
     assert!(run.scalar("hook/GoldenC11/golden/calls") > calls + 50.0);
 }
 
@@ -152,8 +150,7 @@ fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric
     bench.run(["test-plugin", &library, "--case", "metric", "--case", "state"]).expect(0);
 
     // The tensor in the state is restored.
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     assert!((of(&run, "optimizer_steps") - 6.0).abs() < 1e-12);
 
     // Weights are loaded, by path and by the end of a second name.

@@ -116,7 +116,8 @@ fn a_hook_loads_weights_for_fine_tuning_or_a_whole_checkpoint() {
 /// The Python that has torch and safetensors, if any: `HOOKRACK_PYTHON`, else `python3`.
 pub(crate) fn python() -> Option<String> {
     let program = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let found = output(Command::new(&program).args(["-c", "import torch, safetensors"])).ok()?;
+    let found =
+        output(Command::new(&program).args(["-c", "import torch, safetensors.torch"])).ok()?;
     found.status.success().then_some(program)
 }
 

@@ -79,7 +79,6 @@ fn a_plateau_of_a_metric_lowers_the_rate_and_is_remembered() {
     let rates: Vec<f64> = run.series("train/lr");
     // The first accuracy is the best so far; none is better by ten. The rate of the last epoch is logged, not the next one.
     assert!((rates.last().unwrap() - 0.001 / 4.0).abs() < 1e-12, "{rates:?}");
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=5"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=5"]);
     assert!((run.scalar("train/lr") - 0.001 / 8.0).abs() < 1e-12);
 }

@@ -181,8 +181,7 @@ fn what_is_logged_while_state_is_saved_or_loaded_goes_under_the_hook_s_own_name(
     for name in ["first", "second"] {
         assert!(log.contains(&format!("{name}: saves {name}'s")), "{log}");
     }
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     let log = run.text("log.txt");
     for name in ["first", "second"] {
         assert!(log.contains(&format!("{name}: loads {name}'s")), "{log}");

@@ -121,15 +121,8 @@ fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resu
 
     // A second name works like the checkpoint: the run resumes from it, and ends as before.
     let weights = run.model(10);
-    bench
-        .run([
-            "train",
-            "config.toml",
-            "train.max_epochs=5",
-            "--resume",
-            "run/checkpoints/model_0000009",
-        ])
-        .expect(0);
+    let by_name = ["--resume", "run/checkpoints/model_0000009", "train.max_epochs=5"];
+    bench.run([&["train", "config.toml"], &by_name[..]].concat()).expect(0);
     assert_eq!(run.model(10), weights);
     assert_eq!(names(&run).len(), 3);
 }

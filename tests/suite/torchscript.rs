@@ -1,5 +1,6 @@
 //! Models that Python wrote: the program trains them, and Python loads the trained weights.
 
+use crate::keeping::python;
 use crate::patience::output;
 use crate::workbench::{Bench, hook, tensors};
 use crate::workshop::repository;
@@ -74,13 +75,6 @@ fn evaluation_repeats_itself_and_training_does_not() {
     assert_eq!(read("first.safetensors"), read("second.safetensors"), "dropout acts in evaluation");
 }
 
-/// A Python with torch and safetensors: `HOOKRACK_TEST_PYTHON`, else `python3`.
-fn python() -> Option<String> {
-    let python = std::env::var("HOOKRACK_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let asked = output(Command::new(&python).args(["-c", "import torch, safetensors.torch"]));
-    asked.is_ok_and(|output| output.status.success()).then_some(python)
-}
-
 /// Loads the trained tensors into Python's module, and compares the outputs of both for the same digits.
 const COMPARE: &str = r#"
 import sys, torch
@@ -110,7 +104,7 @@ assert torch.allclose(ours, theirs, rtol=0, atol=1e-4)
 fn trained_weights_give_the_same_output_in_python() {
     let Some(python) = python() else {
         // Straight to standard error: what a test prints is not shown when it passes.
-        let how = "set HOOKRACK_TEST_PYTHON to one to run this test";
+        let how = "set HOOKRACK_PYTHON to one to run this test";
         let _ = writeln!(std::io::stderr(), "skipped: no Python with torch and safetensors; {how}");
         return;
     };
