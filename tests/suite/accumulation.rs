@@ -40,7 +40,7 @@ fn weights(run: &RunFolder, iter: u64) -> Vec<f32> {
 }
 
 fn state(run: &RunFolder, iter: u64) -> Json {
-    serde_json::from_str(&run.text(&format!("checkpoints/iter_{iter:07}/state.json"))).unwrap()
+    run.json(&format!("checkpoints/iter_{iter:07}/state.json"))
 }
 
 /// Ten batches of 4 in groups of three are 12, 12, 12 and 4 samples: what batches of 12 are. Only the order of summation differs: a

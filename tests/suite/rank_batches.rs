@@ -103,9 +103,7 @@ fn the_cores_of_a_machine_are_divided_among_its_ranks_and_their_number_is_record
     bench.replace("threads = 1\n", "");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = |run: &RunFolder| {
-        let state = run.text("checkpoints/iter_0000006/state.json");
-        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
-        state["provenance"]["threads"].clone()
+        run.json("checkpoints/iter_0000006/state.json")["provenance"]["threads"].clone()
     };
     for ranks in [2, 4] {
         let name = ranks.to_string();

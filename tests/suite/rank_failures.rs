@@ -83,8 +83,7 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
         }
         assert_plain(&said);
         assert!(bench.path(&format!("ended{rank}")).exists(), "rank {rank} ran after_train");
-        let flight = bench.read(&format!("run/ranks/rank_{rank}.flight.json"));
-        let flight: serde_json::Value = serde_json::from_str(&flight).unwrap();
+        let flight = bench.json(&format!("run/ranks/rank_{rank}.flight.json"));
         assert!(flight["entries"].as_array().is_some_and(|it| !it.is_empty()), "{flight}");
     }
     ranks[1].kill().unwrap();

@@ -2,7 +2,6 @@
 
 use crate::event_files;
 use crate::workbench::{Bench, RunFolder, faulty, hook};
-use serde_json::Value as Json;
 use std::fs;
 
 /// Randomness in the model, averaged weights, a schedule, metrics of training and validation, checkpoints in the
@@ -56,8 +55,7 @@ pub(crate) fn assert_same(one: &RunFolder, two: &RunFolder, what: &str) {
         assert!(!left.is_empty() && left == right, "{what}: {kind} differs");
     }
     let state = |run: &RunFolder| {
-        let text = run.text(&format!("checkpoints/{last}/state.json"));
-        let mut state: Json = serde_json::from_str(&text).unwrap();
+        let mut state = run.json(&format!("checkpoints/{last}/state.json"));
         state["provenance"].take();
         // Its files are named by time and process; their contents are compared below.
         if let Some(writers) = state["writers"].as_object_mut() {
@@ -153,8 +151,7 @@ fn a_run_resumed_after_ten_million_samples_is_the_uninterrupted_one() {
     let run = until("cut", &["--until", "11", "--resume"]);
     assert!(run.record()["resumed_from"].as_str().unwrap().ends_with("iter_0000010"));
     assert_same(&whole, &run, "after ten million samples");
-    let state = run.text("checkpoints/iter_0000011/state.json");
-    let state: Json = serde_json::from_str(&state).unwrap();
+    let state = run.json("checkpoints/iter_0000011/state.json");
     assert_eq!(state["position"]["samples"], 11_000_000);
 }
 
@@ -281,7 +278,7 @@ fn a_completed_run_says_so_and_stays_as_it_is() {
         ]);
         let args = ["train", "config.toml", "--json", "--resume", name];
         let ran = bench.run(args.iter().chain(settings));
-        let said: Json = serde_json::from_str(ran.expect(0).stdout.trim()).unwrap();
+        let said = ran.expect(0).json();
         assert_eq!((&said["outcome"], &said["iter"]), (&"completed".into(), &4.into()));
         assert_eq!(files(&run.path), before, "{name}");
         assert_eq!(bench.read("calls"), "", "no hook is called");
