@@ -1,7 +1,7 @@
 //! Several batches make one iteration: one step of the optimizer, of the gradient of all their samples.
 
 use crate::resume::assert_same;
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, hook};
 use serde_json::Value as Json;
 
 /// 40 samples, classes of unequal weight, a schedule by iteration, metrics of training; no clock.
@@ -19,16 +19,11 @@ name = "TrainAccuracy"
 phase = "train"
 "#;
 
-const SETTINGS: [&str; 10] = [
-    "-s",
+const SETTINGS: [&str; 5] = [
     "data.train.samples=40",
-    "-s",
     "loss.class_weights=[0.1, 1.0, 5.0]",
-    "-s",
     "optimizer.type=SGD",
-    "-s",
     "optimizer.lr=0.5",
-    "-s",
     "train.max_epochs=2",
 ];
 
@@ -38,14 +33,14 @@ fn train(bench: &Bench, name: &str, more: &[&str]) -> RunFolder {
 }
 
 fn weights(run: &RunFolder, iter: u64) -> Vec<f32> {
-    let all = run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"));
+    let all = run.model(iter);
     let mut names: Vec<_> = all.into_iter().collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     names.into_iter().flat_map(|(_, numbers)| numbers).collect()
 }
 
 fn state(run: &RunFolder, iter: u64) -> Json {
-    serde_json::from_str(&run.text(&format!("checkpoints/iter_{iter:07}/state.json"))).unwrap()
+    run.json(&format!("checkpoints/iter_{iter:07}/state.json"))
 }
 
 /// Ten batches of 4 in groups of three are 12, 12, 12 and 4 samples: what batches of 12 are. Only the order of summation differs: a
@@ -54,12 +49,12 @@ fn state(run: &RunFolder, iter: u64) -> Json {
 #[test]
 fn batches_that_accumulate_make_the_step_of_one_large_batch() {
     let bench = Bench::new(CONFIG);
-    let large = train(&bench, "large", &["-s", "train.batch_size=12"]);
-    let small = ["-s", "train.batch_size=4", "-s", "train.accumulate_grad_batches=3"];
+    let large = train(&bench, "large", &["train.batch_size=12"]);
+    let small = ["train.batch_size=4", "train.accumulate_grad_batches=3"];
     for (name, more) in [
         ("small", &[][..]),
-        ("both", &["-s", "train.accumulation=2"]),
-        ("uneven", &["-s", "train.accumulation=3"]),
+        ("both", &["train.accumulation=2"]),
+        ("uneven", &["train.accumulation=3"]),
     ] {
         let run = train(&bench, name, &[&small[..], more].concat());
         assert_eq!(run.record()["iter"], 8, "{name}: four iterations an epoch");
@@ -87,7 +82,7 @@ fn batches_that_accumulate_make_the_step_of_one_large_batch() {
 #[test]
 fn a_checkpoint_in_the_middle_of_an_epoch_counts_batches() {
     let bench = Bench::new(CONFIG);
-    let group = ["-s", "train.accumulate_grad_batches=3", "-s", "train.accumulation=2"];
+    let group = ["train.accumulate_grad_batches=3", "train.accumulation=2"];
     let whole = train(&bench, "whole", &group);
     assert_eq!(state(&whole, 2)["position"]["drawn"], 6);
     assert_eq!(state(&whole, 4)["position"]["drawn"], 10, "the last iteration has one batch");
@@ -104,27 +99,17 @@ fn a_checkpoint_in_the_middle_of_an_epoch_counts_batches() {
 fn another_number_of_batches_is_refused_on_resume() {
     let bench = Bench::new(CONFIG);
     train(&bench, "run", &["--until", "2"]);
-    let (ran, _) = bench.train(
-        "run",
-        &[&SETTINGS[..], &["-s", "train.accumulate_grad_batches=2", "--resume"]].concat(),
-    );
+    let (ran, _) = bench
+        .train("run", &[&SETTINGS[..], &["train.accumulate_grad_batches=2", "--resume"]].concat());
     ran.expect(2).says(&["train.accumulate_grad_batches", "the number of batches per iteration"]);
 }
 
 #[test]
 fn hooks_see_each_part_and_then_the_whole_iteration() {
-    let bench =
-        Bench::new("[[custom_hooks]]\ntype = \"Recorder\"\nname = \"r\"\nfile = \"calls\"\n");
+    let bench = Bench::new(&hook("Recorder", "name = 'r'\nfile = 'calls'"));
     bench.trained(
         "run",
-        &[
-            "-s",
-            "train.accumulate_grad_batches=2",
-            "-s",
-            "train.accumulation=2",
-            "-s",
-            "train.max_epochs=1",
-        ],
+        &["train.accumulate_grad_batches=2", "train.accumulation=2", "train.max_epochs=1"],
     );
     let calls = bench.take("calls");
     let times = |point: &str| {
@@ -145,7 +130,7 @@ fn a_run_ends_by_whichever_limit_comes_first() {
         let name = format!("run_{epochs}_{iters}");
         let (epochs, iters) =
             (format!("train.max_epochs={epochs}"), format!("train.max_iters={iters}"));
-        let run = bench.trained(&name, &["-s", &epochs, "-s", &iters]);
+        let run = bench.trained(&name, &[&epochs, &iters]);
         let record = run.record();
         assert_eq!(
             [&record["iter"], &record["epoch"]],

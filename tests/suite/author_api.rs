@@ -1,11 +1,7 @@
 //! What an author writes: tensors with methods and operators, batches changed before they are used, losses in parts.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use hookrack_plugin_api::testing::FakeTrainer;
-
-fn hook(name: &str, more: &str) -> String {
-    format!("[[custom_hooks]]\ntype = \"{name}\"\n{more}\n")
-}
 
 #[test]
 fn every_method_of_a_tensor_gives_the_numbers_that_pytorch_does() {
@@ -30,7 +26,7 @@ fn is_same(real: &[f64], fake: &[f64]) -> bool {
 #[test]
 fn every_operator_behind_a_method_gives_the_same_in_the_fake_trainer_and_in_libtorch() {
     assert_eq!(gallery::operator_cases::missing(), [], "add calls of these to operator_cases.rs");
-    let bench = Bench::new(&hook("OperatorTable", "file = \"operators\""));
+    let bench = Bench::new(&hook("OperatorTable", "file = 'operators'"));
     bench.trained("run", &[]);
     let real = bench.read("operators");
     let fake = FakeTrainer::new().with(|t| gallery::operator_cases::lines(t)).unwrap();
@@ -53,14 +49,14 @@ fn every_operator_behind_a_method_gives_the_same_in_the_fake_trainer_and_in_libt
 }
 
 /// Plain steps: Adam divides by a gradient's size, and makes a whole step of what rounding leaves of one of 0.
-const SGD: [&str; 4] = ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=0.1"];
+const SGD: [&str; 2] = ["optimizer.type=SGD", "optimizer.lr=0.1"];
 
 #[test]
 fn a_batch_that_a_hook_has_changed_is_what_is_trained_on_and_evaluated() {
     let bench = Bench::new(&hook("BatchChanger", ""));
     for parts in ["1", "3"] {
         let accumulation = format!("train.accumulation={parts}");
-        let run = bench.trained(parts, &[&SGD[..], &["-s", &accumulation]].concat());
+        let run = bench.trained(parts, &[&SGD[..], &[&accumulation]].concat());
         let of = |name: &str| run.scalar(&format!("hook/BatchChanger/{name}"));
         assert!((of("input") - 2.0).abs() < 1e-6, "the input is doubled");
         assert!(of("labels").abs() < 1e-9 && of("labels_after").abs() < 1e-9, "class 0 alone");
@@ -98,7 +94,7 @@ fn a_batch_is_changed_neither_in_its_rows_nor_too_late() {
 fn a_loss_in_parts_trains_as_the_whole_and_a_role_changes_parameters_without_recording() {
     let weights = |bench: &Bench| {
         let run = bench.trained("run", &SGD);
-        run.tensors("checkpoints/iter_0000004/model.safetensors").remove("layers.0.weight").unwrap()
+        run.model(4).remove("layers.0.weight").unwrap()
     };
     let (halves, whole) = (weights(&Bench::new(&hook("HalfLosses", ""))), weights(&Bench::new("")));
     let far = halves.iter().zip(&whole).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -115,7 +111,7 @@ fn gradients_before_clipping_are_whole_unscaled_and_clipped_afterwards() {
     for more in ["", "twice = true"] {
         let bench = Bench::new(&hook("BeforeClip", more));
         let norms = |name: &str, set: &[&str]| {
-            let limit = ["-s", "train.clip_grad_norm=0.01", "-s", "train.max_iters=1"];
+            let limit = ["train.clip_grad_norm=0.01", "train.max_iters=1"];
             let run = bench.trained(name, &[&limit, set].concat());
             ["before", "changed", "after"].map(|at| run.scalar(&format!("hook/BeforeClip/{at}")))
         };
@@ -126,7 +122,7 @@ fn gradients_before_clipping_are_whole_unscaled_and_clipped_afterwards() {
         for (name, set, by) in
             [("parts", "train.accumulation=3", 1e-5), ("fp16", "train.precision=fp16", 0.05)]
         {
-            let found = norms(name, &["-s", set]);
+            let found = norms(name, &[set]);
             assert!(near(found[0], before, by) && near(found[1], changed, by), "{name}: {found:?}");
             assert!(near(found[2], 0.01, 1e-3), "{name}: {found:?}");
         }
@@ -136,7 +132,7 @@ fn gradients_before_clipping_are_whole_unscaled_and_clipped_afterwards() {
 #[test]
 fn tensors_of_a_file_or_a_run_are_loaded_and_shared_between_hooks() {
     let still = Bench::new("");
-    let run = still.trained("run", &["-s", "optimizer.lr=0"]);
+    let run = still.trained("run", &["optimizer.lr=0"]);
     let file = run.path.join("checkpoints/iter_0000004/model.safetensors");
     for path in [file.as_path(), run.path.as_path()] {
         let share = format!("path = \"{}\"", path.display());
@@ -144,8 +140,8 @@ fn tensors_of_a_file_or_a_run_are_loaded_and_shared_between_hooks() {
             Bench::new(&format!("{}{}", hook("FileSharer", &share), hook("ShareReader", "")));
         bench.trained("run", &[]);
     }
-    let bench = Bench::new(&hook("FileSharer", "path = \"missing.safetensors\""));
-    bench.run(["check", "config.toml"]).expect(2).says(&["on_attach", "missing.safetensors"]);
+    let bench = Bench::new(&hook("FileSharer", "path = 'missing.safetensors'"));
+    bench.check(&[]).expect(2).says(&["on_attach", "missing.safetensors"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `docs/hooks.md` is what the manifests say, and the tables of `docs/config.md` are what a config is checked against.
 
 use crate::workbench::Bench;
-use crate::workshop::repository;
+use crate::workshop::{assert_page, repository};
 use hookrack::config::{Kind, reference};
 use hookrack::inventory::Inventory;
 use std::fs;
@@ -12,16 +12,7 @@ fn the_catalogue_in_the_docs_is_what_the_manifests_say() {
     fs::create_dir(bench.path("bundled")).unwrap();
     bench.add_bundled("bundled");
     let made = bench.run(["plugins", "--markdown", "--dir", "bundled"]).expect(0).stdout.clone();
-    let page = repository().join("docs/hooks.md");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&page, &made).unwrap();
-    }
-    let kept = fs::read_to_string(&page).unwrap_or_default();
-    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
-    assert!(
-        kept == made,
-        "docs/hooks.md is not fresh, run this test with UPDATE_EXPECT=1: {differs:?}"
-    );
+    assert_page("docs/hooks.md", &made);
     for hook in hookrack::hooks::HOOKS {
         let hook = hookrack::plugins::HookType::built_in(hook).unwrap();
         for name in hook.manifest.names() {
@@ -34,18 +25,9 @@ fn the_catalogue_in_the_docs_is_what_the_manifests_say() {
 #[test]
 fn the_tables_of_the_config_page_are_what_a_config_is_checked_against() {
     let catalog = Inventory::take(&[]).unwrap().catalog;
-    let path = repository().join("docs/config.md");
-    let kept = fs::read_to_string(&path).unwrap();
+    let kept = fs::read_to_string(repository().join("docs/config.md")).unwrap();
     let made = reference::fill(&kept, &catalog).unwrap();
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&path, &made).unwrap();
-        return;
-    }
-    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
-    assert!(
-        kept == made,
-        "docs/config.md is not fresh, run this test with UPDATE_EXPECT=1: {differs:?}"
-    );
+    assert_page("docs/config.md", &made);
     // A type is listed with its keys, or in the table of its kind.
     for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Hook) {
         let listed = made.contains(&format!("<!-- types of {}", kind.noun()));
@@ -70,9 +52,8 @@ fn every_snippet_of_the_catalogue_is_a_config_that_resolves() {
     for chunk in snippets.chunks(12) {
         let bench = Bench::new("");
         for (index, snippet) in chunk.iter().enumerate() {
-            let base = bench.read("config.toml");
             let named = snippet.replacen("\ntype", &format!("\nname = \"n{index}\"\ntype"), 1);
-            bench.write("config.toml", &format!("{base}\n{named}"));
+            bench.add(&format!("\n{named}"));
         }
         let ran = bench.run(["config", "config.toml"]);
         let roles = "provide the role";

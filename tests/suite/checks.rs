@@ -1,7 +1,7 @@
 //! What `check` finds before any training, `train` finds too, before its first step and at the same line.
 
 use crate::bad_configs::configs;
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, hook};
 use std::path::Path;
 
 #[test]
@@ -38,18 +38,18 @@ fn a_file_that_a_hook_needs_to_attach_is_missed_by_check_and_by_train_at_the_hoo
         bench.read("config.toml").lines().position(|line| line == "[[custom_hooks]]").unwrap() + 1;
     let place = format!("config.toml:{line}:1");
     let error = "error: hook `needy` (libfaulty.so) failed at on_attach, epoch 0, iteration 0: test -e needed";
-    bench.run(["check", "config.toml"]).expect(2).says(&[error, &place]);
+    bench.check(&[]).expect(2).says(&[error, &place]);
     assert_eq!(bench.read("calls"), "on_attach 0 running\n", "what did not attach is not detached");
     // Under its own policy a run would warn and continue without it; `check` fails.
     let (ran, _) = bench.train("without", &[]);
     ran.expect(0).says(&["failed at on_attach", "it is disabled for the rest of the run"]);
-    let (ran, run) = bench.train("run", &["-s", "custom_hooks.needy.on_error=abort"]);
+    let (ran, run) = bench.train("run", &["custom_hooks.needy.on_error=abort"]);
     ran.expect(4).says(&[error, &place]);
     assert_eq!(run.record()["outcome"], "failed");
 
     std::fs::write(bench.path("needed"), "").unwrap();
     bench.take("calls");
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.check(&[]).expect(0);
     assert_eq!(
         bench.take("calls"),
         "on_attach 0 running\non_detach 0 running\n",
@@ -60,13 +60,9 @@ fn a_file_that_a_hook_needs_to_attach_is_missed_by_check_and_by_train_at_the_hoo
 
 #[test]
 fn an_operator_that_there_is_not_is_missed_before_training() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Misnamed\"\n");
+    let bench = Bench::new(&hook("Misnamed", ""));
     let error = "error: hook `Misnamed` (libfaulty.so) could not be created: libtorch: no operator named `aten::no_such_operator`";
-    bench.run(["check", "config.toml"]).expect(2).says(&[
-        error,
-        "config.toml:",
-        "[[custom_hooks]]",
-    ]);
+    bench.check(&[]).expect(2).says(&[error, "config.toml:", "[[custom_hooks]]"]);
     bench.train("run", &[]).0.expect(2).says(&[error]);
 }
 
@@ -98,7 +94,7 @@ type = "GradNormC"
 #[test]
 fn every_scalar_that_a_run_puts_can_be_watched() {
     let bench = Bench::new(MANY);
-    let fp16 = ["-s", "train.precision=fp16", "-s", "default_hooks.timer.warmup_iter=0"];
+    let fp16 = ["train.precision=fp16", "default_hooks.timer.warmup_iter=0"];
     let run = bench.trained("run", &fp16);
     let mut names: Vec<_> = run
         .scalars()
@@ -115,7 +111,7 @@ fn every_scalar_that_a_run_puts_can_be_watched() {
         )
     });
     let watches = watches.collect::<Vec<_>>().concat();
-    bench.write("config.toml", &(bench.read("config.toml") + &watches));
+    bench.add(&watches);
     let ran = bench.run([&["check", "config.toml"][..], &fp16].concat());
     ran.expect(0);
     assert!(!ran.stderr.contains("nothing is known to put"), "{}", ran.stderr);
@@ -132,7 +128,7 @@ fn a_scalar_that_only_a_silent_hook_could_put_is_doubted_and_its_absence_ends_th
         );
         let bench = Bench::new(&format!("{SILENT}{watch}"));
         let doubt = "nothing is known to log `val/Acuracy`; did you mean `val/Accuracy`?";
-        bench.run(["check", "config.toml"]).expect(0).says(&[doubt, "config.toml:"]);
+        bench.check(&[]).expect(0).says(&[doubt, "config.toml:"]);
         let (ran, run) = bench.train("run", &[]);
         ran.expect(4)
             .says(&["the validation did not log `val/Acuracy`; it logged ", "val/Accuracy"]);

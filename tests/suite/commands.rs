@@ -1,6 +1,6 @@
 //! What each command prints.
 
-use crate::workbench::{Bench, TINY, tensors};
+use crate::workbench::{Bench, TINY, hook, tensors};
 use crate::workshop::repository;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use std::ffi::OsStr;
@@ -61,7 +61,7 @@ fn the_exit_codes_of_the_docs_are_those_of_the_help() {
 #[test]
 fn check_reports_and_leaves_nothing_behind() {
     let bench = Bench::new("");
-    let ran = bench.run(["check", "config.toml"]);
+    let ran = bench.check(&[]);
     ran.expect(0).prints(&["config.toml is valid: MLP with 67 parameters, 8 hooks and metrics"]);
     assert!(!bench.path("runs").exists());
     bench.run(["check", "none.toml"]).expect(2).says(&["none.toml"]);
@@ -85,7 +85,7 @@ fn one_bad_file_does_not_stop_the_other_plugins_and_is_listed_with_its_reason() 
 
 #[test]
 fn a_plugin_that_the_config_names_and_that_does_not_load_ends_with_code_3() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"X\"\nlibrary = \"libbroken.so\"\n");
+    let bench = Bench::new(&hook("X", "library = 'libbroken.so'"));
     bench.write("plugins/libbroken.so", "not a library");
     for command in ["check", "plan", "train"] {
         bench
@@ -98,11 +98,11 @@ fn a_plugin_that_the_config_names_and_that_does_not_load_ends_with_code_3() {
 
 #[test]
 fn a_type_in_two_libraries_is_an_error_that_names_both_until_the_config_names_one() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     fs::copy(bench.path("plugins/libema.so"), bench.path("plugins/libtwin.so")).unwrap();
     bench.run(["plan", "config.toml"]).expect(2).says(&["EMAIterHook", "libema.so", "libtwin.so"]);
     bench
-        .run(["plan", "config.toml", "-s", "custom_hooks.0.library=libtwin.so"])
+        .run(["plan", "config.toml", "custom_hooks.0.library=libtwin.so"])
         .expect(0)
         .prints(&["libtwin.so"]);
 }
@@ -163,7 +163,7 @@ fn eval_and_predict_need_data_and_a_checkpoint() {
 fn a_checkpoint_of_another_model_is_refused() {
     let bench = Bench::new("");
     bench.trained("run", &[]);
-    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run", "-s", "model.hidden=[9]"]);
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run", "model.hidden=[9]"]);
     assert!(ran.code.is_some_and(|code| code != 0), "{ran:?}");
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     ran.says(&["error: "]);
@@ -191,7 +191,7 @@ fn a_checkpoint_with_another_metrics_state_is_used_by_force() {
     bench.trained("run", &[]);
     let other = "metrics=[{type=\"AUROC\", name=\"Accuracy\"}]";
     for command in ["eval", "predict"] {
-        let args = [command, "config.toml", "--checkpoint", "run", "-s", other];
+        let args = [command, "config.toml", "--checkpoint", "run", other];
         bench.run(args).says(&["hook `Accuracy` could not load its state", "--force"]);
         bench.run(args.iter().chain(&["--force"])).expect(0);
     }
@@ -204,7 +204,7 @@ fn eval_and_predict_do_not_depend_on_the_optimizer_of_the_config() {
     for command in ["eval", "predict"] {
         let args = [command, "config.toml", "--checkpoint", "run"];
         let same = bench.run(args).expect(0).stdout.clone();
-        let other = args.iter().copied().chain(["-s", "optimizer.type=SGD"]);
+        let other = args.iter().copied().chain(["optimizer.type=SGD"]);
         assert_eq!(bench.run(other).expect(0).stdout, same);
     }
 }
@@ -268,7 +268,7 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     bench.trained("run", &[]);
     let ran = bench.run(["eval", "config.toml", "--checkpoint", "run", "--out", "eval.json"]);
     ran.expect(0);
-    let eval: serde_json::Value = serde_json::from_str(&bench.read("eval.json")).unwrap();
+    let eval = bench.json("eval.json");
     for name in
         ["Accuracy", "other/Accuracy", "train-set/Accuracy", "loss", "other/loss", "train-set/loss"]
     {
@@ -284,21 +284,10 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     // Without the unnamed set, each set alone has the same result.
     let alone = Bench::new("");
     alone.trained("run", &[]);
-    alone
-        .run([
-            "eval",
-            "config.toml",
-            "--checkpoint",
-            "run",
-            "--out",
-            "eval.json",
-            "-s",
-            "data.test.samples=12",
-            "-s",
-            "data.test.seed=8",
-        ])
-        .expect(0);
-    let one: serde_json::Value = serde_json::from_str(&alone.read("eval.json")).unwrap();
+    let set = ["data.test.samples=12", "data.test.seed=8"];
+    let args = ["eval", "config.toml", "--checkpoint", "run", "--out", "eval.json"];
+    alone.run(args.iter().chain(&set)).expect(0);
+    let one = alone.json("eval.json");
     assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
     assert_eq!(one["test/loss"], eval["test/other/loss"]);
     assert!(one["test/loss"].is_f64(), "{one}");
@@ -324,7 +313,7 @@ fn a_config_after_resume_is_the_config() {
     bench.run(["train", "config.toml", "--until", "2"]).expect(0);
     let ran = bench.run(["train", "--resume", "config.toml"]);
     ran.expect(0).prints(&["config.toml is the config; resuming from the newest checkpoint"]);
-    let record: serde_json::Value = serde_json::from_str(&bench.read("runs/run/run.json")).unwrap();
+    let record = bench.json("runs/run/run.json");
     assert_eq!(record["iter"], 4);
     assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000002"), "{record}");
     // A checkpoint is not one: the message says what to type.

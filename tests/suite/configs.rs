@@ -2,7 +2,7 @@
 //! repeats the run, and the schema knows the plugins.
 
 use crate::bad_configs::configs;
-use crate::workbench::{Bench, RunFolder, run_in};
+use crate::workbench::{Bench, RunFolder, hook, run_in};
 use crate::workshop::repository;
 use serde_json::Value as Json;
 use std::fs;
@@ -19,8 +19,7 @@ fn every_shipped_config_resolves() {
         let needs_data =
             ["cargo xtask data", "apt-get install"].iter().any(|how| text.contains(how));
         let command = if needs_data { "config" } else { "check" };
-        run_in(&bench.path(""), [command.as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()])
-            .expect(0);
+        run_in(&bench.path(""), [command.as_ref(), file.as_os_str(), dirs.as_ref()]).expect(0);
     }
 }
 
@@ -36,7 +35,7 @@ fn the_small_configs_train_to_what_they_are_there_for() {
     ] {
         let file = repository().join(format!("configs/{config}.toml"));
         let run = bench.path(config);
-        let args = ["train".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()];
+        let args = ["train".as_ref(), file.as_os_str(), dirs.as_ref()];
         run_in(&bench.path(""), args.into_iter().chain(["--run-dir".as_ref(), run.as_os_str()]))
             .expect(0);
         let found = RunFolder { path: run }.scalar(scalar);
@@ -63,8 +62,8 @@ fn every_schedule_that_every_scheduler_has_in_a_comment_is_one() {
 
 #[test]
 fn the_config_of_a_run_trains_to_the_same_weights_and_metrics_again() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n");
-    let first = bench.trained("first", &["-s", "train.accumulation=2", "-s", "optimizer.lr=0.01"]);
+    let bench = Bench::new(&hook("EMAIterHook", "momentum = 0.5"));
+    let first = bench.trained("first", &["train.accumulation=2", "optimizer.lr=0.01"]);
     fs::copy(first.path.join("config.toml"), bench.path("config.toml")).unwrap();
     let again = bench.trained("again", &[]);
     let model = "checkpoints/iter_0000004/model.safetensors";
@@ -81,7 +80,7 @@ fn each_value_tells_whether_it_is_from_a_base_the_file_the_command_line_or_a_def
     let bench = Bench::new("");
     bench.write("base.toml", &bench.read("config.toml"));
     bench.write("config.toml", "_base_ = \"base.toml\"\n[optimizer]\nlr = 0.5\n");
-    let ran = bench.run(["config", "config.toml", "-s", "train.seed=9"]);
+    let ran = bench.run(["config", "config.toml", "train.seed=9"]);
     let origin = |key: &str| {
         let line = ran.stdout.lines().find(|line| line.split(' ').next() == Some(key));
         let line = line.unwrap_or_else(|| panic!("no {key} in\n{}", ran.stdout));
@@ -104,7 +103,7 @@ fn each_value_tells_whether_it_is_from_a_base_the_file_the_command_line_or_a_def
 
 #[test]
 fn what_config_prints_as_toml_is_a_config_that_means_the_same() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nlevel = \"low\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", "level = 'low'"));
     let first = bench.run(["config", "config.toml", "--toml"]);
     bench.write("again.toml", &first.expect(0).stdout);
     let again = bench.run(["config", "again.toml", "--toml"]);
@@ -114,7 +113,7 @@ fn what_config_prints_as_toml_is_a_config_that_means_the_same() {
 #[test]
 fn the_schema_has_the_parameters_of_every_layer() {
     let ran = Bench::new("").run(["config", "--schema"]);
-    let schema: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let schema = ran.expect(0).json();
     let titled = |all: &Json, title: &str| {
         let found = all.as_array().unwrap().iter().find(|one| one["title"] == title);
         found.unwrap_or_else(|| panic!("no {title} in {all}")).clone()
@@ -133,7 +132,7 @@ fn the_schema_has_the_parameters_of_every_layer() {
 fn the_schema_has_the_parameters_of_the_plugins_hooks_and_metrics() {
     let bench = Bench::new("");
     let ran = bench.run(["config", "--schema"]);
-    let schema: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let schema = ran.expect(0).json();
     assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
     let text = schema.to_string();
     for part in [

@@ -1,6 +1,6 @@
 //! The console on a terminal: one line that is redrawn, as `ProgressBar` configures it; plain lines elsewhere.
 
-use crate::workbench::{Bench, Ran, program};
+use crate::workbench::{Bench, Ran, faulty, hook, program};
 use std::process::Command;
 
 /// Runs a shell line in a terminal and returns everything that was drawn. `{}` is the program.
@@ -52,9 +52,8 @@ fn a_terminal_has_one_line_that_is_redrawn_and_a_line_for_each_evaluation() {
 
 #[test]
 fn a_launched_run_draws_its_line_and_other_ranks_say_who_they_are() {
-    let hello = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"hello\"\nfile = \"own\"\nat = \"before_train_iter\"\n\
-                 how = \"shell\"\ncommand = 'echo hello from rank $RANK >&2'\n";
-    let bench = Bench::new(&format!("{EACH}{hello}"));
+    let hello = "how = 'shell'\ncommand = 'echo hello from rank $RANK >&2'";
+    let bench = Bench::new(&(EACH.to_owned() + &faulty("hello", "before_train_iter", hello)));
     let ran = terminal(&bench, 160, &[], "{} launch -n 2 -- train config.toml --fast-dev-run");
     let screen = &ran.expect(0).stdout;
     assert!(!drawn(screen).is_empty(), "{screen}");
@@ -75,7 +74,7 @@ fn the_progress_bar_shows_the_scalars_of_choice_between_what_the_writers_write()
     assert!(!first.contains("loss"), "{drawn:?}");
 
     // Elsewhere the same scalars are in plain lines, whenever the writers write.
-    let (ran, _) = bench.train("piped", &["-s", "default_hooks.logger.interval=2"]);
+    let (ran, _) = bench.train("piped", &["default_hooks.logger.interval=2"]);
     let lines: Vec<_> =
         ran.expect(0).stdout.lines().filter(|line| line.contains("  iter ")).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -144,10 +143,8 @@ fn colors_follow_the_flag_then_the_environment_then_the_terminal() {
 fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
     // Until its process has ended, which `kill` would report in the midst of the prompt.
     let again = "while kill -INT $PPID 2>/dev/null; do sleep 0.05; done";
-    let bench = Bench::new(&format!(
-        "{EACH}[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"{again}\"\n"
-    ));
+    let again = format!("iter = 3\nhow = 'shell'\ncommand = '{again}'");
+    let bench = Bench::new(&(EACH.to_owned() + &faulty("again", "after_train_iter", &again)));
     let line = "{} train config.toml --run-dir run; printf 'exit %s> ' $?";
     let screen = terminal(&bench, 160, &[], line).stdout;
     let end = "\r\u{1b}[2K\u{1b}[?25hinterrupted twice: quitting without saving\r\nexit 130> ";
@@ -158,7 +155,7 @@ fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
 
 #[test]
 fn each_level_of_verbosity_says_more() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     let lines = |level: &str| {
         let args = ["train", "config.toml", "--run-dir", &format!("run{level}"), level];
         let ran = bench.run(args.iter().filter(|arg| !arg.is_empty()));
@@ -180,6 +177,6 @@ fn each_level_of_verbosity_says_more() {
     let (_, _, _, said) = lines("-vvv");
     assert!(said.contains("iter 4: LossHook at after_train_iter, "), "{said}");
     // `check` builds the same.
-    let ran = bench.run(["check", "config.toml", "-vv"]);
+    let ran = bench.check(&["-vv"]);
     ran.expect(0).says(&["model MLP with 67 parameters", "data.train: Synthetic"]);
 }

@@ -42,12 +42,6 @@ type = "Accuracy"
 phase = ["train", "val"]
 "#;
 
-fn bench(config: &str) -> Bench {
-    let bench = Bench::bare();
-    bench.write("config.toml", config);
-    bench
-}
-
 fn weights(run: &RunFolder) -> Vec<u8> {
     fs::read(run.path.join("checkpoints/iter_0000040/model.safetensors")).unwrap()
 }
@@ -75,12 +69,9 @@ batch_size = 2
 
 #[test]
 fn a_class_has_the_same_index_in_every_split() {
-    let bench = bench(TABLES);
+    let bench = Bench::of(TABLES);
     bench.write("train.csv", "weight,pet\n4,cat\n9,dog\n1,fish\n");
-    let check = |sets: &[&str]| {
-        let sets = sets.iter().flat_map(|set| ["-s", *set]);
-        bench.run(["check", "config.toml"].into_iter().chain(sets))
-    };
+    let check = |sets: &[&str]| bench.run(["check", "config.toml"].iter().chain(sets));
     bench.write("val.csv", "weight,pet\n8,dog\n5,cat\n");
     check(&[]).expect(0);
     bench.write("val.csv", "weight,pet\n8,dog\n2,fish\n");
@@ -100,7 +91,7 @@ fn a_class_has_the_same_index_in_every_split() {
 fn a_token_is_the_same_character_in_every_split() {
     let text = |name: &str| format!("type='Text', path='{name}', context=4, unit='chars'");
     let model = "model={_delete_=true, type='GPT', layers=1, heads=1, width=4}";
-    let bench = bench(TABLES);
+    let bench = Bench::of(TABLES);
     bench.write("one.txt", &"abcabc".repeat(10));
     bench.write("other.txt", &"abdabd".repeat(10));
     let sets = |more: &str| {
@@ -109,7 +100,6 @@ fn a_token_is_the_same_character_in_every_split() {
         [model.to_owned(), split("train", "one.txt"), split("val", "other.txt")]
     };
     let check = |sets: [String; 3]| {
-        let sets = sets.into_iter().flat_map(|set| ["-s".to_owned(), set]);
         bench.run(["check".to_owned(), "config.toml".to_owned()].into_iter().chain(sets))
     };
     check(sets("")).expect(2).says(&["`data.val`: its characters are not those of data.train"]);
@@ -119,10 +109,9 @@ fn a_token_is_the_same_character_in_every_split() {
 
 #[test]
 fn threads_do_not_change_a_number_of_a_run_with_transforms() {
-    let bench = bench(DIGITS);
-    let alone = bench.trained("alone", &["-s", "data.train.workers=0"]);
-    let threads =
-        bench.trained("threads", &["-s", "data.train.workers=3", "-s", "data.train.prefetch=2"]);
+    let bench = Bench::of(DIGITS);
+    let alone = bench.trained("alone", &["data.train.workers=0"]);
+    let threads = bench.trained("threads", &["data.train.workers=3", "data.train.prefetch=2"]);
     assert_eq!(weights(&alone), weights(&threads));
     assert_eq!(alone.text("metrics.json"), threads.text("metrics.json"));
     let accuracy = alone.scalar("val/Accuracy");
@@ -135,13 +124,13 @@ fn a_sample_that_cannot_be_read_ends_the_run_with_its_file_and_code_5() {
         "type = \"Digits\"\ntransforms = [\n",
         "type = \"ImageFolder\"\ndir = \"pictures\"\nsize = [8, 8]\nchannels = 1\nbatch_size = 2\ntransforms = [\n",
     );
-    let bench = bench(&config);
+    let bench = Bench::of(&config);
     for class in 0..10 {
         fs::create_dir_all(bench.path(&format!("pictures/{class}"))).unwrap();
         bench.write(&format!("pictures/{class}/only.png"), "no picture");
     }
-    for workers in ["data.train.workers=0", "data.train.workers=2"] {
-        let (ran, _) = bench.train(workers, &["-s", workers]);
+    for workers in ["0", "2"] {
+        let (ran, _) = bench.train(workers, &[&format!("data.train.workers={workers}")]);
         ran.expect(5).says(&["/only.png is not a readable image", "iteration"]);
     }
 }

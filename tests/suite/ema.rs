@@ -32,8 +32,8 @@ fn the_quickstart_learns_the_digits_with_the_average_on() {
     let config = repository().join("configs/quickstart.toml");
     let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
     let config = config.to_str().unwrap();
-    bench.run(["train", config, "--run-dir", "run", "-s", &dirs]).expect(0);
-    let run = RunFolder { path: bench.path("run") };
+    bench.run(["train", config, "--run-dir", "run", &dirs]).expect(0);
+    let run = bench.folder("run");
     assert!(run.scalar("val/Accuracy") >= 0.95, "{}", run.record()["metrics"]);
     assert_eq!(run.record()["plugins"][0]["name"], "ema");
 }
@@ -80,21 +80,15 @@ fn eval_uses_the_average_of_the_checkpoint() {
     let line = |accuracy: f64, loss: f64| format!("test  Accuracy {accuracy:.4}  loss {loss:.4}");
     let expected = line(run.scalar("val/Accuracy"), run.scalar("val/loss"));
     bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(0).prints(&[&expected]);
-    let own = bench.run([
-        "eval",
-        "config.toml",
-        "--checkpoint",
-        "run",
-        "-s",
-        "custom_hooks.0.evaluate=false",
-    ]);
+    let own =
+        bench.run(["eval", "config.toml", "--checkpoint", "run", "custom_hooks.0.evaluate=false"]);
     assert!(!own.expect(0).stdout.contains(&expected), "the model's own weights evaluate the same");
 }
 
 #[test]
 fn an_invalid_momentum_is_refused_at_its_line() {
     let bench = digits(EMA);
-    let ran = bench.run(["check", "config.toml", "-s", "custom_hooks.0.momentum=2"]);
+    let ran = bench.check(&["custom_hooks.0.momentum=2"]);
     ran.expect(2).says(&["momentum"]);
 }
 
@@ -126,7 +120,7 @@ fn the_average_is_the_one_of_the_weights_after_each_iteration_or_epoch() {
             "[[custom_hooks]]\ntype = \"{hook}\"\nmomentum = 0.75\nwarmup = false\n\
              [default_hooks.checkpoint]\niter_period = 1\n"
         ));
-        let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+        let run = bench.trained("run", &["train.max_epochs=4"]);
         let seen: Vec<_> = weights(&run).into_iter().skip(every - 1).step_by(every).collect();
         assert_eq!(seen.len(), 8 / every);
         let exported = run.tensors(&format!("{hook}.safetensors"));

@@ -1,6 +1,6 @@
 //! How a run can end, and which points still fire on each ending.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, Ran, faulty, hook};
 use hookrack_plugin_api::point::Fires;
 use hookrack_plugin_api::{Outcome, Point};
 
@@ -104,11 +104,13 @@ const TABLE: [Case; 9] = [
 fn bench(case: &Case) -> Bench {
     let Case { at, how, .. } = case;
     let iter = if at.starts_with("before_") && *at != "before_save_checkpoint" { 0 } else { 3 };
-    Bench::new(&format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = {iter}\n\
-         how = \"{how}\"\non_error = \"abort\"\nlevel = 70\n\
-         [[custom_hooks]]\ntype = \"Recorder\"\nname = \"r\"\nfile = \"calls\"\nlevel = 80\n"
-    ))
+    recorded(at, &format!("iter = {iter}\nhow = '{how}'"))
+}
+
+/// A hook that ends the run, and a recorder that runs after it.
+fn recorded(at: &str, settings: &str) -> Bench {
+    let bad = faulty("bad", at, &format!("{settings}\non_error = 'abort'\nlevel = 70"));
+    Bench::new(&(bad + &hook("Recorder", "name = 'r'\nfile = 'calls'\nlevel = 80")))
 }
 
 #[test]
@@ -118,8 +120,7 @@ fn after_train_and_after_run_come_on_every_ending_and_know_it() {
         let (ran, run) = bench.train("run", &[]);
         let what = format!("{} at {}", case.how, case.at);
         ran.expect(case.code);
-        let calls = bench.read("calls");
-        let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        let points = bench.points("calls");
         let then: Vec<_> = case.then.split(' ').collect();
         let tail = &points[points.len().saturating_sub(then.len())..];
         assert_eq!(tail, then, "{what}");
@@ -174,22 +175,18 @@ fn the_checkpoint_of_an_interrupted_run_can_be_evaluated() {
     let bench = bench(&TABLE[2]);
     bench.train("run", &[]).0.expect(130);
     bench
-        .run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"])
+        .run(["eval", "config.toml", "--checkpoint", "run", "custom_hooks.bad.at=nowhere"])
         .expect(0);
 }
 
 #[test]
 fn a_signal_in_the_middle_of_a_validation_ends_it_and_the_averaged_weights_do_not_stay() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_val_iter\"\nhow = \"sigint\"\n\
-         [[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n",
-    );
+    let cut = faulty("bad", "after_val_iter", "how = 'sigint'");
+    let bench = Bench::new(&(cut + &hook("EMAIterHook", "momentum = 0.5")));
     let (ran, run) = bench.train("cut", &[]);
     ran.expect(130);
-    let whole = bench
-        .trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
-    let model = "checkpoints/iter_0000002/model.safetensors";
-    assert_eq!(run.tensors(model), whole.tensors(model));
+    let whole = bench.trained("whole", &["custom_hooks.bad.at=nowhere", "train.max_epochs=1"]);
+    assert_eq!(run.model(2), whole.model(2));
 }
 
 /// What ends a validation in its first batch, the exit code, and the points that follow.
@@ -235,14 +232,9 @@ const IN_VALIDATION: [(&str, &str, i32, &str); 6] = [
 #[test]
 fn after_eval_follows_before_eval_however_the_validation_ends() {
     for (at, how, code, then) in IN_VALIDATION {
-        let bench = Bench::new(&format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\nhow = \"{how}\"\n\
-             on_error = \"abort\"\nlevel = 70\n\
-             [[custom_hooks]]\ntype = \"Recorder\"\nname = \"r\"\nfile = \"calls\"\nlevel = 80\n"
-        ));
+        let bench = recorded(at, &format!("how = '{how}'"));
         bench.train("run", &[]).0.expect(code);
-        let calls = bench.read("calls");
-        let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        let mut points = bench.points("calls");
         // Points within the batch, which differ by who failed, aside.
         let aside = [
             "before_eval_iter",
@@ -251,7 +243,7 @@ fn after_eval_follows_before_eval_however_the_validation_ends() {
             "after_val_iter",
             "after_eval_iter",
         ];
-        let points: Vec<_> = points.into_iter().filter(|point| !aside.contains(point)).collect();
+        points.retain(|point| !aside.contains(&point.as_str()));
         let then: Vec<_> = then.split(' ').collect();
         assert_eq!(points[points.len() - then.len()..], then, "{how} at {at}");
     }
@@ -259,22 +251,15 @@ fn after_eval_follows_before_eval_however_the_validation_ends() {
 
 #[test]
 fn a_failure_while_an_interrupted_run_is_saved_is_reported_before_after_train() {
-    let faulty = |name: &str, at: &str, how: &str| {
-        format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"{name}\"\nfile = \"{name}\"\nat = \"{at}\"\niter = 3\n\
-             how = \"{how}\"\non_error = \"abort\"\n"
-        )
-    };
-    let bench = Bench::new(
-        &(faulty("one", "after_train_iter", "sigint")
-            + &faulty("two", "before_save_checkpoint", "error")),
-    );
+    let one = faulty("one", "after_train_iter", "iter = 3\nhow = 'sigint'\non_error = 'abort'");
+    let two = "name = 'two'\nfile = 'two'\nat = 'before_save_checkpoint'\niter = 3\nhow = 'error'\non_error = 'abort'";
+    let bench = Bench::new(&(one + &hook("Faulty", two)));
     let (ran, run) = bench.train("run", &[]);
     ran.expect(4).says(&["hook `two` (libfaulty.so) failed at before_save_checkpoint"]);
     assert_eq!(run.record()["outcome"], "failed");
     let expected =
         "on_exception 3 failed\nafter_train 3 failed\nafter_run 3 failed\non_detach 3 failed\n";
-    assert!(bench.read("one").ends_with(expected), "{}", bench.read("one"));
+    assert!(bench.read("own").ends_with(expected), "{}", bench.read("own"));
 }
 
 #[test]
@@ -287,12 +272,10 @@ fn sigusr1_saves_and_hands_the_job_back_to_slurm() {
     std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
     std::fs::set_permissions(bench.path("bin/scontrol"), mode).unwrap();
     let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
-    let mut command = std::process::Command::new(crate::workbench::program());
-    command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
-    command.env_remove("LD_LIBRARY_PATH").env("PATH", path).env("SLURM_JOB_ID", "4711");
-    crate::workbench::Ran::of(&mut command).expect(143);
+    let mut command = bench.command(["train", "config.toml", "--run-dir", "run"]);
+    Ran::of(command.env("PATH", path).env("SLURM_JOB_ID", "4711")).expect(143);
     assert_eq!(bench.read("asked"), "requeue 4711\n");
-    let (ran, run) = bench.train("run", &["--resume", "-s", "custom_hooks.bad.at=nowhere"]);
+    let (ran, run) = bench.train("run", &["--resume", "custom_hooks.bad.at=nowhere"]);
     ran.expect(0);
     assert_eq!((&run.record()["outcome"], &run.record()["iter"]), (&"completed".into(), &4.into()));
 }
@@ -300,7 +283,7 @@ fn sigusr1_saves_and_hands_the_job_back_to_slurm() {
 #[test]
 fn a_run_ends_when_its_time_is_over_and_can_be_resumed() {
     let bench = bench(&TABLE[0]);
-    let (ran, run) = bench.train("run", &["-s", "train.max_time=0.001"]);
+    let (ran, run) = bench.train("run", &["train.max_time=0.001"]);
     ran.expect(0);
     let record = run.record();
     assert_eq!(record["outcome"], "stopped");
@@ -312,10 +295,8 @@ fn a_run_ends_when_its_time_is_over_and_can_be_resumed() {
 #[test]
 fn a_hook_that_cannot_save_its_state_is_dealt_with_by_its_policy() {
     for (policy, code) in [("abort", 6), ("warn", 0), ("disable", 0)] {
-        let bench = Bench::new(&format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"save_state\"\nhow = \"error\"\n\
-             on_error = \"{policy}\"\n"
-        ));
+        let settings = format!("how = 'error'\non_error = '{policy}'");
+        let bench = Bench::new(&faulty("bad", "save_state", &settings));
         let (ran, run) = bench.train("run", &[]);
         ran.expect(code).says(&["hook `bad` could not save its state"]);
         assert_eq!(run.checkpoints().is_empty(), policy == "abort", "{policy}");

@@ -1,11 +1,11 @@
 //! The plugins that export a run to other programs: a page for Prometheus, posts to a URL.
 
 use crate::patience::{signal, until, wait};
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -60,31 +60,25 @@ fn a_failure_is_posted_and_a_receiver_that_is_gone_does_not_harm_the_run() {
         "[[custom_hooks]]\ntype = \"WebhookHook\"\nurl = \"http://127.0.0.1:{port}/\"\nevents = [\"failed\"]\n\
          [[custom_hooks]]\ntype = \"TerminateOnNaN\"\n"
     ));
-    let (ran, _) = bench.train("run", &["-s", "optimizer.lr=1e38"]);
+    let (ran, _) = bench.train("run", &["optimizer.lr=1e38"]);
     ran.expect(4);
     let failed = posts.recv_timeout(Duration::from_secs(5)).unwrap();
     assert!(failed["failure"].as_str().unwrap().contains("the loss is"), "{failed}");
 
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("custom_hooks.0.url=http://{gone}/");
-    let more =
-        ["-s", &url, "-s", "custom_hooks.0.retries=0", "-s", "custom_hooks.0.events=[\"begun\"]"];
+    let more = [&url, "custom_hooks.0.retries=0", "custom_hooks.0.events=[\"begun\"]"];
     let (ran, _) = bench.train("gone", &more);
     ran.expect(0).says(&["could not deliver an event to"]);
-    let https = ["check", "config.toml", "-s", "custom_hooks.0.url=https://example.org/"];
+    let https = ["check", "config.toml", "custom_hooks.0.url=https://example.org/"];
     bench.run(https).expect(2).says(&["url: \"https://example.org/\"", "proxy on this machine"]);
 }
 
 /// Starts a run without end that serves its scalars.
 fn served(bench: &Bench) -> Child {
-    Command::new(crate::workbench::program())
-        .args(["train", "config.toml", "--run-dir", "run", "-s", "train.max_epochs=100000"])
-        .current_dir(bench.path(""))
-        .env_remove("LD_LIBRARY_PATH")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    let endless = ["train", "config.toml", "--run-dir", "run", "train.max_epochs=100000"];
+    let mut command = bench.command(endless);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// Where it serves them, once it does.
@@ -95,7 +89,7 @@ fn address(bench: &Bench) -> Option<String> {
 
 #[test]
 fn a_client_that_sends_a_byte_now_and_then_does_not_hold_the_end_of_a_run() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"PrometheusHook\"\nport = 0\n");
+    let bench = Bench::new(&hook("PrometheusHook", "port = 0"));
     let mut run = served(&bench);
     until("the page is served", || address(&bench).is_some());
     let mut client = TcpStream::connect(address(&bench).unwrap()).unwrap();
@@ -114,7 +108,7 @@ fn a_client_that_sends_a_byte_now_and_then_does_not_hold_the_end_of_a_run() {
 #[test]
 fn scalars_are_served_during_a_run() {
     // Long enough to request the page in the middle of it.
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"PrometheusHook\"\nport = 0\ninterval = 1\n");
+    let bench = Bench::new(&hook("PrometheusHook", "port = 0\ninterval = 1"));
     let mut run = served(&bench);
     let page = std::iter::repeat_with(|| {
         std::thread::sleep(Duration::from_millis(100));

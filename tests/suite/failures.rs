@@ -1,12 +1,10 @@
 //! What a failing hook does to a run: each error policy does what it says, and the message names what failed.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, faulty, hook};
 
 /// A config whose hook `bad` fails as told.
 fn bench(settings: &str) -> Bench {
-    Bench::new(&format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\n{settings}\n"
-    ))
+    Bench::new(&hook("Faulty", &format!("name = 'bad'\nfile = 'calls'\n{settings}")))
 }
 
 fn failing(how: &str, policy: &str) -> Bench {
@@ -50,13 +48,8 @@ fn abort_ends_the_run_with_code_4_and_names_hook_library_point_epoch_and_iterati
 
 #[test]
 fn of_two_failures_at_the_closing_point_the_first_ends_the_run_and_the_later_is_logged() {
-    let hook = |name: &str| {
-        format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"{name}\"\nfile = \"calls of {name}\"\n\
-             at = \"after_run\"\nhow = \"error\"\non_error = \"abort\"\n"
-        )
-    };
-    let bench = Bench::new(&(hook("one") + &hook("two")));
+    let fails = |name: &str| faulty(name, "after_run", "how = 'error'\non_error = 'abort'");
+    let bench = Bench::new(&(fails("one") + &fails("two")));
     let (ran, run) = bench.train("run", &[]);
     ran.expect(4).says(&["after the failure: hook `two`", "hook `one`"]);
     assert!(run.record()["why"].as_str().unwrap().starts_with("hook `one`"), "{}", run.record());
@@ -99,7 +92,7 @@ fn warn_continues_after_an_error_and_disables_after_a_panic() {
 fn an_observer_is_switched_off_by_default_and_what_changes_training_ends_it() {
     let observer = bench("at = \"before_train_iter\"\nhow = \"error\"");
     observer.train("run", &[]).0.expect(0).says(&["is disabled", "(on_error = \"disable\")"]);
-    let changer = Bench::new("[[custom_hooks]]\ntype = \"FaultyRole\"\npanics = false\n");
+    let changer = Bench::new(&hook("FaultyRole", "panics = false"));
     changer.train("run", &[]).0.expect(5);
 }
 
@@ -150,9 +143,7 @@ fn settings_that_only_the_hook_can_refuse_are_refused_with_code_2_before_trainin
             );
         }
     }
-    Bench::new("[[custom_hooks]]\ntype = \"Picky\"\ncolour = \"red\"\n")
-        .run(["check", "config.toml"])
-        .expect(0);
+    Bench::new(&hook("Picky", "colour = 'red'")).run(["check", "config.toml"]).expect(0);
 }
 
 #[test]
@@ -210,7 +201,7 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
         let words = format!("hook `keeper` could not save its state: `{key}` cannot be saved: ");
         for (policy, then) in [("disable", "it is disabled"), ("warn", "it stays enabled")] {
             let policy = format!("custom_hooks.keeper.on_error={policy}");
-            let (ran, run) = bench.train(then.rsplit(' ').next().unwrap(), &["-s", &policy]);
+            let (ran, run) = bench.train(then.rsplit(' ').next().unwrap(), &[&policy]);
             ran.expect(0).says(&[&words, why, then, "the checkpoint is written without its state"]);
             // The written checkpoint can be read, lists what is missing, and can be resumed from.
             assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
@@ -220,12 +211,12 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
                 .run(["inspect", &path])
                 .expect(0)
                 .prints(&["state of    keeper: could not be saved"]);
-            let more = ["--resume", "-s", "train.max_epochs=3", "-s", &policy];
+            let more = ["--resume", "train.max_epochs=3", &policy];
             let (ran, run) = bench.train(&name, &more);
             ran.expect(0);
             assert_eq!(run.record()["iter"], 6);
         }
-        let (ran, run) = bench.train("aborted", &["-s", "custom_hooks.keeper.on_error=abort"]);
+        let (ran, run) = bench.train("aborted", &["custom_hooks.keeper.on_error=abort"]);
         ran.expect(6).says(&[&words, why]);
         assert_eq!(run.checkpoints(), [""; 0], "nothing is written that cannot be read");
     }
@@ -233,13 +224,11 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
 
 #[test]
 fn a_hook_that_ignores_an_error_while_saving_its_state_has_still_failed() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"sparse\"\ncareless = true\n",
-    );
-    let (ran, run) = bench.train("run", &["-s", "custom_hooks.keeper.on_error=warn"]);
+    let bench = Bench::new(&hook("Keeper", "name = 'keeper'\nwhat = 'sparse'\ncareless = true"));
+    let (ran, run) = bench.train("run", &["custom_hooks.keeper.on_error=warn"]);
     ran.expect(0)
         .says(&["`tensor` cannot be saved", "the checkpoint is written without its state"]);
-    let (ran, _) = bench.train("run", &["--resume", "-s", "train.max_epochs=3"]);
+    let (ran, _) = bench.train("run", &["--resume", "train.max_epochs=3"]);
     ran.expect(0).says(&["hook `keeper` starts without state: it could not save it"]);
     assert_eq!(run.record()["iter"], 6);
 }

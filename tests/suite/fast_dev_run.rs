@@ -1,8 +1,7 @@
 //! `hookrack train --fast-dev-run`: a few batches of everything, and nothing left.
 
-use crate::workbench::{Bench, Ran, program};
+use crate::workbench::{Bench, Ran, hook};
 use std::fs;
-use std::process::Command;
 
 /// Long epochs, rare validation, and a hook that writes down its points.
 const LONG: &str = "[default_hooks.evaluate]\ninterval = 3\n[default_hooks.checkpoint]\niter_period = 1\n\
@@ -11,10 +10,8 @@ const LONG: &str = "[default_hooks.evaluate]\ninterval = 3\n[default_hooks.check
 /// Trains in the folder, with its own folder for temporary files.
 fn try_out(bench: &Bench, more: &[&str]) -> Ran {
     fs::create_dir_all(bench.path("tmp")).unwrap();
-    let mut command = Command::new(program());
-    command.args(["train", "config.toml"]).args(more).current_dir(bench.path(""));
-    command.env("TMPDIR", bench.path("tmp")).env_remove("LD_LIBRARY_PATH");
-    Ran::of(&mut command)
+    let mut command = bench.command(["train", "config.toml"].iter().chain(more));
+    Ran::of(command.env("TMPDIR", bench.path("tmp")))
 }
 
 /// What is in the folder, temporary files too.
@@ -29,7 +26,7 @@ fn names(bench: &Bench) -> Vec<String> {
 
 /// How often a point was reached.
 fn count(bench: &Bench, point: &str) -> usize {
-    bench.read("calls").lines().filter(|line| line.split(' ').nth(1) == Some(point)).count()
+    bench.points("calls").iter().filter(|name| *name == point).count()
 }
 
 #[test]
@@ -42,7 +39,7 @@ fn a_hook_is_tried_however_seldom_it_runs() {
 #[test]
 fn a_batch_of_train_and_val_with_all_points_and_nothing_left() {
     let bench = Bench::new(LONG);
-    let ran = try_out(&bench, &["--fast-dev-run", "-s", "train.max_epochs=50"]);
+    let ran = try_out(&bench, &["--fast-dev-run", "train.max_epochs=50"]);
     ran.expect(0).prints(&[
         "fast dev run: 1 epoch of 1 batch of train and val; no checkpoints, no run directory",
         "completed after 1 epochs, 1 iterations",
@@ -79,15 +76,16 @@ fn as_many_batches_as_requested_or_as_there_are() {
     }
     // A batch of the loader is a part of an iteration here.
     let bench = Bench::new(LONG);
-    let grouped = ["--fast-dev-run", "2", "-s", "train.accumulate_grad_batches=2"];
+    let grouped = ["--fast-dev-run", "2", "train.accumulate_grad_batches=2"];
     try_out(&bench, &grouped).expect(0).prints(&["after 1 epochs, 1 iterations"]);
 }
 
 #[test]
 fn a_failing_dry_run_leaves_nothing_either() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\nat = \"after_train_iter\"\nhow = \"error\"\non_error = \"abort\"\n",
-    );
+    let bench = Bench::new(&hook(
+        "Faulty",
+        "name = 'bad'\nfile = 'calls'\nat = 'after_train_iter'\nhow = 'error'\non_error = 'abort'",
+    ));
     let ran = try_out(&bench, &["--fast-dev-run"]);
     ran.expect(4).says(&["hook `bad` (libfaulty.so)", "at after_train_iter, epoch 1, iteration 1"]);
     assert_eq!(names(&bench), ["calls", "config.toml", "plugins", "tmp"]);

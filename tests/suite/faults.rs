@@ -3,7 +3,7 @@
 
 use crate::patience::output;
 use crate::resume::assert_same;
-use crate::workbench::{Bench, Ran, RunFolder, program};
+use crate::workbench::{Bench, Ran, hook};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -143,9 +143,8 @@ pub(crate) fn train<K: AsRef<OsStr>>(
 }
 
 fn layered(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(args).current_dir(bench.path("."));
-    command.env_remove("LD_LIBRARY_PATH").env("LD_PRELOAD", layer());
+    let mut command = bench.command(args);
+    command.env("LD_PRELOAD", layer());
     command
 }
 
@@ -167,7 +166,7 @@ fn a_disk_that_fails_in_a_checkpoint_ends_the_run_and_leaves_the_previous_one() 
         let stderr = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(6), "{fault}: {stderr}");
         assert!(stderr.contains(words) && stderr.contains("iter_0000004"), "{fault}: {stderr}");
-        let run = RunFolder { path: bench.path("run") };
+        let run = bench.folder("run");
         assert_eq!(run.checkpoints(), ["iter_0000002"], "{fault}");
         assert_eq!(run.record()["outcome"], "failed", "{fault}");
         let left = std::fs::read_dir(run.path.join("checkpoints")).unwrap().count();
@@ -207,7 +206,7 @@ fn metrics_that_do_not_come_to_the_disk_end_the_run_without_a_checkpoint_that_co
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(6), "{stderr}");
     assert!(stderr.contains("could not sync ") && stderr.contains("metrics.json"), "{stderr}");
-    assert_eq!(RunFolder { path: bench.path("run") }.checkpoints(), [""; 0]);
+    assert_eq!(bench.folder("run").checkpoints(), [""; 0]);
 }
 
 /// The arguments of a resume at the first of two checkpoints; the second is then written over.
@@ -223,7 +222,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
     let lacking = [("SYSTEM_LACKS", "exchange"), ("FAULT", "rename-kill"), ("FAULT_IN", ".old")];
     let ran = Ran::from(train(&bench, lacking));
     assert_eq!(ran.code, None, "it was not killed: {ran:?}");
-    let run = RunFolder { path: bench.path("run") };
+    let run = bench.folder("run");
     assert_eq!(run.checkpoints(), ["iter_0000002.old"], "the only one there is");
     // Readers find it where it is, and by its own name too.
     for path in ["run", "run/checkpoints/iter_0000002"] {
@@ -236,7 +235,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
     // One that is in its place has no need of the old one.
     let old = run.path.join("checkpoints/iter_0000004.old");
     std::fs::create_dir(&old).unwrap();
-    bench.train("run", &["--resume", "-s", "train.max_epochs=3"]).0.expect(0);
+    bench.train("run", &["--resume", "train.max_epochs=3"]).0.expect(0);
     assert!(!old.exists());
 }
 
@@ -244,7 +243,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
 fn checkpoints_are_replaced_even_without_atomic_exchange() {
     let bench = Bench::new("");
     let run = bench.trained("run", &[]);
-    let tensors = || run.tensors("checkpoints/iter_0000004/model.safetensors");
+    let tensors = || run.model(4);
     let before = tensors();
     Ran::of(layered(&bench, &BACK).env("SYSTEM_LACKS", "exchange")).expect(0);
     assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
@@ -255,7 +254,7 @@ fn checkpoints_are_replaced_even_without_atomic_exchange() {
 #[test]
 fn without_locks_a_warning_says_so_and_other_processes_files_are_left_alone() {
     let bench = Bench::new("");
-    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    let run = bench.trained("run", &["train.max_epochs=1"]);
     // What looks left behind may be another process's at work.
     let theirs = run.path.join("checkpoints/.iter_0000009.1.tmp");
     std::fs::create_dir(&theirs).unwrap();
@@ -267,13 +266,13 @@ fn without_locks_a_warning_says_so_and_other_processes_files_are_left_alone() {
     ]);
     assert!(theirs.exists());
     // With a lock it is known to be a leftover.
-    bench.train("run", &["--resume", "-s", "train.max_epochs=3"]).0.expect(0);
+    bench.train("run", &["--resume", "train.max_epochs=3"]).0.expect(0);
     assert!(!theirs.exists());
 }
 
 #[test]
 fn a_folder_is_on_the_disk_before_a_checkpoint_that_is_in_it() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n");
+    let bench = Bench::new(&hook("TensorboardLoggerHook", ""));
     for (dir, more) in [("a/b/run", ""), ("c/run", "default_hooks.checkpoint.checkpoint_dir=d/e")] {
         let log = bench.path("log");
         let mut command = layered(&bench, &["train", "config.toml", "--run-dir", dir]);

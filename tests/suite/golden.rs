@@ -27,8 +27,7 @@ iter_period = 1
     let run = bench.trained("run", &[]);
 
     // Hook and metric, tensors and operators, views, scalars and readings did what they do.
-    let metric: Vec<_> =
-        run.scalars().iter().filter_map(|line| line["val/GoldenMetric"].as_f64()).collect();
+    let metric: Vec<_> = run.series("val/GoldenMetric");
     assert!((run.scalar("hook/GoldenHook/seen_metric") - metric[1]).abs() < 1e-12);
     assert!(run.scalar("hook/GoldenHook/output_mean").is_finite());
     assert!(run.scalar("hook/GoldenHook/distance") > 0.0);
@@ -78,8 +77,7 @@ fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_ti
     assert!((of("pass_rows") - 8.0).abs() < 1e-12 && (of("golden/weight") - 4.0).abs() < 1e-12);
 
     // A frozen parameter, accumulation, checkpoints with a second name, a trace, pictures.
-    let [before, after] = ["2", "4"]
-        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    let [before, after] = [2, 4].map(|iter| run.model(iter));
     assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
     assert_ne!(before["layers.0.weight"], after["layers.0.weight"]);
     assert!(run.path.join("checkpoints/golden-0000004").exists(), "{:?}", run.checkpoints());
@@ -89,8 +87,7 @@ fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_ti
     assert!(run.text("log.txt").contains("GoldenRole: 8 backward passes"));
 
     // The state is restored.
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     assert!(run.text("log.txt").contains("GoldenRole: 12 backward passes"));
 }
 
@@ -104,14 +101,13 @@ fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_t
     let kept = repository().join("tests/fixtures/golden").join(file);
     fs::copy(kept, bench.path("plugins").join(file)).unwrap();
     bench.run(["inspect", &format!("plugins/{file}")]).expect(0).prints(&["ABI         1.1"]);
-    let sgd = ["-s", "optimizer={_delete_=true,type=\"SGD\",lr=0.01,momentum=0.9}"];
+    let sgd = ["optimizer={_delete_=true,type=\"SGD\",lr=0.01,momentum=0.9}"];
     let run = bench.trained("run", &sgd);
 
     // Each function of the tables was called; the count is saved, and restored.
     let calls = run.scalar("hook/GoldenC11/golden/calls");
     assert!(calls > 100.0, "{calls} calls");
-    let [before, after] = ["2", "4"]
-        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    let [before, after] = [2, 4].map(|iter| run.model(iter));
     assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
     assert_eq!(run.tensors("golden_c.safetensors").len(), 1);
     assert!(run.path.join("checkpoints/golden-c-0000004").exists(), "{:?}", run.checkpoints());
@@ -120,8 +116,7 @@ fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_t
     let log = run.text("log.txt");
     assert!(log.contains("GoldenC11: begun") && log.contains("GoldenC11: ended"), "{log}");
 
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
-    bench.run(more.iter().chain(&sgd)).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3", sgd[0]]);
     assert!(run.scalar("hook/GoldenC11/golden/calls") > calls + 50.0);
 }
 
@@ -138,10 +133,9 @@ fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric
     let of = |run: &RunFolder, name: &str| run.scalar(&format!("hook/GoldenC11Roles/{name}"));
 
     // The roles did what the host does without them.
-    let hooks = ["-s", "custom_hooks=[]", "-s", "metrics=[{type=\"Accuracy\"}]"];
+    let hooks = ["custom_hooks=[]", "metrics=[{type=\"Accuracy\"}]"];
     let plain = bench.trained("plain", &hooks);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(run.tensors(model), plain.tensors(model));
+    assert_eq!(run.model(4), plain.model(4));
     assert!((of(&run, "loss") - run.scalar("train/loss")).abs() < 1e-9);
     // After the last step of the schedule, which is below the rate of the last iteration.
     assert!((0.0..run.scalar("train/lr")).contains(&of(&run, "lr")));
@@ -156,18 +150,17 @@ fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric
     bench.run(["test-plugin", &library, "--case", "metric", "--case", "state"]).expect(0);
 
     // The tensor in the state is restored.
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     assert!((of(&run, "optimizer_steps") - 6.0).abs() < 1e-12);
 
     // Weights are loaded, by path and by the end of a second name.
-    let first = run.tensors("checkpoints/iter_0000006/model.safetensors");
+    let first = run.model(6);
     let sum: f64 = first["layers.0.weight"].iter().map(|&it| f64::from(it)).sum();
     for suffix in ["", "golden-roles"] {
         let keys = format!("from=\"run\",suffix=\"{suffix}\"");
         let from = format!("custom_hooks=[{{type=\"GoldenC11Roles\",{keys}}}]");
         let name = format!("loaded{suffix}");
-        let loaded = bench.trained(&name, &["-s", &from, "-s", "train.max_epochs=1"]);
+        let loaded = bench.trained(&name, &[&from, "train.max_epochs=1"]);
         assert!((of(&loaded, "weight") - sum).abs() < 1e-5, "{suffix}");
     }
 }

@@ -6,7 +6,7 @@ use crate::workshop::repository;
 /// A hundred steps and an evaluation; the last batch of an epoch is smaller than the others.
 fn losses(bench: &Bench, mode: &str) -> Vec<(String, f64)> {
     let set = format!("train.mode={mode}");
-    let run = bench.trained(mode, &["-s", &set, "-s", "default_hooks.logger.interval=1"]);
+    let run = bench.trained(mode, &[&set, "default_hooks.logger.interval=1"]);
     let lines = run.scalars();
     let named = lines.iter().flat_map(|line| {
         let value = |name: &str| Some((name.to_owned(), line.get(name)?.as_f64()?));

@@ -1,9 +1,8 @@
 //! `train.keep_memory`: what a step frees is there for the next step, without a page fault.
 
-use crate::workbench::{Bench, cache, program};
+use crate::workbench::Bench;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs;
-use std::process::Command;
 
 /// Activations of 64 MiB: more than glibc keeps by itself.
 const WIDE: &str = "[model]\ntype = \"MLP\"\nhidden = [16384]\n[loss]\ntype = \"CrossEntropy\"\n\
@@ -12,10 +11,8 @@ const WIDE: &str = "[model]\ntype = \"MLP\"\nhidden = [16384]\n[loss]\ntype = \"
 
 /// The page faults of a run.
 fn faults(bench: &Bench, keep: bool) -> u64 {
-    let mut command = Command::new(program());
-    command.args(["train", "config.toml", "--quiet", "--run-dir", &format!("keep_{keep}")]);
-    command.args(["-s", &format!("train.keep_memory={keep}")]).current_dir(bench.path("."));
-    command.env("XDG_CACHE_HOME", cache());
+    let (run, set) = (format!("keep_{keep}"), format!("train.keep_memory={keep}"));
+    let mut command = bench.command(["train", "config.toml", "--quiet", "--run-dir", &run, &set]);
     command.env_remove("MALLOC_MMAP_THRESHOLD_").env_remove("MALLOC_TRIM_THRESHOLD_");
     let mut child = command.spawn().unwrap();
     // Without reaping it: the kernel keeps its numbers until then.
@@ -30,8 +27,7 @@ fn faults(bench: &Bench, keep: bool) -> u64 {
 #[test]
 fn what_a_step_frees_is_used_again_without_page_faults() {
     const PAGES: u64 = 64 << 20 >> 12;
-    let bench = Bench::bare();
-    bench.write("config.toml", WIDE);
+    let bench = Bench::of(WIDE);
     let (kept, returned) = (faults(&bench, true), faults(&bench, false));
     // At least one activation of each of the last five steps is mapped anew.
     assert!(kept + 4 * PAGES < returned, "{kept} page faults, and {returned} without keeping");

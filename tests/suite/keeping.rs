@@ -3,13 +3,14 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use crate::patience::{output, signal, until, wait};
-use crate::workbench::{Bench, program, run_in};
+use crate::workbench::{Bench, faulty, hook, run_in};
+use crate::workshop::python_of;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Five epochs of two iterations.
-const EPOCHS: [&str; 2] = ["-s", "train.max_epochs=5"];
+const EPOCHS: [&str; 1] = ["train.max_epochs=5"];
 
 #[test]
 fn the_newest_and_every_nth_stay_and_no_other() {
@@ -40,7 +41,7 @@ fn the_best_checkpoint_is_marked_kept_and_not_lost_by_a_resume() {
     let top = values.iter().map(|(_, value)| *value).fold(f64::MIN, f64::max);
     let first = values.iter().find(|(_, value)| (value - top).abs() < 1e-12).unwrap().0;
     assert_eq!(best, format!("iter_{first:07}\n"), "{values:?}");
-    bench.train("run", &["--resume", "-s", "train.max_epochs=6"]).0.expect(0);
+    bench.train("run", &["--resume", "train.max_epochs=6"]).0.expect(0);
     assert!(run.checkpoints().contains(&run.text("checkpoints/best").trim().to_owned()));
 }
 
@@ -48,20 +49,20 @@ fn the_best_checkpoint_is_marked_kept_and_not_lost_by_a_resume() {
 fn latest_and_best_are_as_good_as_the_checkpoints_that_they_name() {
     let bench = Bench::new("[default_hooks]\ncheckpoint = { save_best = \"val/loss\" }\n");
     // Nothing gets better at a rate of 0: the first is the best.
-    let run = bench.trained("run", &["-s", "optimizer.lr=0"]);
+    let run = bench.trained("run", &["optimizer.lr=0"]);
     let [best, latest] = ["run/checkpoints/best", "run/checkpoints/latest"];
     for (path, iter) in [(best, "iteration   2 "), (latest, "iteration   4 ")] {
         bench.run(["inspect", path]).expect(0).prints(&[iter]);
         bench.run(["eval", "config.toml", "--checkpoint", path]).expect(0);
         bench.run(["export", path, "--to", "weights.pt"]).expect(0);
         let load_from = format!("train.load_from={path:?}");
-        let more = ["train", "config.toml", "--fast-dev-run", "-s", &load_from];
+        let more = ["train", "config.toml", "--fast-dev-run", &load_from];
         bench.run(more).expect(0).prints(&["4 loaded"]);
     }
     let fork = ["train", "config.toml", "--resume", best, "--run-dir", "fork"];
-    bench.run(fork.iter().chain(&["-s", "optimizer.lr=0"])).expect(0);
+    bench.run(fork.iter().chain(&["optimizer.lr=0"])).expect(0);
     for resume in [best, latest] {
-        let more = ["train", "config.toml", "--resume", resume, "-s", "train.max_epochs=3"];
+        let more = ["train", "config.toml", "--resume", resume, "train.max_epochs=3"];
         bench.run(more).expect(0);
         let from = run.record()["resumed_from"].as_str().unwrap().to_owned();
         assert!(from.ends_with(if resume == best { "iter_0000002" } else { "iter_0000006" }));
@@ -94,31 +95,29 @@ fn the_other_names_of_the_hook_are_the_same_hook() {
 fn a_hook_loads_weights_for_fine_tuning_or_a_whole_checkpoint() {
     let bench = Bench::new("");
     let other = bench.trained("other", &EPOCHS);
-    let hook = "[[custom_hooks]]\ntype = \"LoadCheckpointHook\"\ncheckpoint_dir = \"other\"\n";
-    let base = bench.read("config.toml");
-    bench.write("config.toml", &format!("{base}{hook}finetune = true\nepoch = 2\n"));
-    let tuned =
-        bench.trained("tuned", &["-s", "optimizer.lr=0.0", "-s", "optimizer.weight_decay=0.0"]);
+    let load = |settings: &str| {
+        bench.configure(&hook(
+            "LoadCheckpointHook",
+            &format!("checkpoint_dir = 'other'\n{settings}"),
+        ));
+    };
+    load("finetune = true\nepoch = 2");
+    let tuned = bench.trained("tuned", &["optimizer.lr=0.0", "optimizer.weight_decay=0.0"]);
     assert_eq!(tuned.record()["iter"], 4, "it begins at the first epoch");
-    assert_eq!(
-        tuned.tensors("checkpoints/iter_0000004/model.safetensors"),
-        other.tensors("checkpoints/iter_0000004/model.safetensors")
-    );
-    bench.write("config.toml", &format!("{base}{hook}epoch = 3\n"));
+    assert_eq!(tuned.model(4), other.model(4));
+    load("epoch = 3");
     let whole = bench.trained("whole", &EPOCHS);
     assert_eq!(whole.checkpoints(), ["iter_0000008", "iter_0000010"]);
-    assert_eq!(
-        whole.tensors("checkpoints/iter_0000010/model.safetensors"),
-        other.tensors("checkpoints/iter_0000010/model.safetensors")
-    );
-    bench.write("config.toml", &format!("{base}{hook}epoch = 9\n"));
+    assert_eq!(whole.model(10), other.model(10));
+    load("epoch = 9");
     bench.train("none", &EPOCHS).0.expect(2).says(&["no checkpoint at", "epoch 9"]);
 }
 
 /// The Python that has torch and safetensors, if any: `HOOKRACK_PYTHON`, else `python3`.
 pub(crate) fn python() -> Option<String> {
     let program = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let found = output(Command::new(&program).args(["-c", "import torch, safetensors"])).ok()?;
+    let found =
+        output(Command::new(&program).args(["-c", "import torch, safetensors.torch"])).ok()?;
     found.status.success().then_some(program)
 }
 
@@ -129,21 +128,13 @@ pub(crate) fn run_python(bench: &Bench, program: &str, script: &str) -> String {
     String::from_utf8_lossy(&ran.stdout).trim().to_owned()
 }
 
-/// The Python of docs/checkpoints.md.
-fn snippet() -> String {
-    let text =
-        fs::read_to_string(crate::workshop::repository().join("docs/checkpoints.md")).unwrap();
-    let (_, rest) = text.split_once("```python\n").unwrap();
-    rest.split_once("```").unwrap().0.to_owned()
-}
-
 #[test]
 fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
     let Some(python) = python() else {
         println!("SKIPPED: no Python with torch and safetensors; set HOOKRACK_PYTHON to one");
         return;
     };
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nevaluate = false\n");
+    let bench = Bench::new(&hook("EMAIterHook", "evaluate = false"));
     let run = bench.trained("run", &[]);
     bench.write("x.csv", "a,b,c,d,label\n0.5,-1,2,0,0\n1,1,1,1,1\n-3,0.25,0,7,2\n");
     let synthetic =
@@ -168,7 +159,7 @@ fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
          shadow = load_file('run/EMAIterHook.safetensors')\n\
          assert all(torch.equal(ema[k], shadow[k]) for k in shadow), 'ema'\n\
          print(tuple(predicted.shape))",
-        snippet()
+        python_of("docs/checkpoints.md")
     );
     assert_eq!(run_python(&bench, &python, &check), "(3, 3)");
     assert_eq!(run.checkpoints().len(), 2);
@@ -194,10 +185,8 @@ fn a_run_that_was_killed_or_is_alive_is_listed_with_what_it_has_reached() {
     // In the third iteration, when the checkpoint of the second is in its place.
     let command =
         "until test -e runs/cut/checkpoints/latest; do sleep 0.01; done; kill -KILL $PPID";
-    let bench = Bench::new(&format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"{command}\"\n"
-    ));
+    let dies = format!("iter = 3\nhow = 'shell'\ncommand = '{command}'");
+    let bench = Bench::new(&faulty("bad", "after_train_iter", &dies));
     let (ran, run) = bench.train("runs/cut", &[]);
     assert_eq!(ran.code, None, "it was killed");
     let listed = |state: &str| {
@@ -206,8 +195,7 @@ fn a_run_that_was_killed_or_is_alive_is_listed_with_what_it_has_reached() {
         assert_eq!(words[..4], ["cut", state, "2", "val/Accuracy"], "{out}");
     };
     listed("killed");
-    let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let _lock = run.lock();
     listed("running");
 }
 
@@ -238,13 +226,13 @@ fn a_checkpoint_may_be_due_by_time() {
         Bench::new("[default_hooks]\ncheckpoint = { epoch_period = 0, time_period = 1e-6 }\n");
     let all = bench.trained("run", &[]).checkpoints();
     assert_eq!(all, ["iter_0000001", "iter_0000002", "iter_0000003", "iter_0000004"]);
-    let hours = bench.trained("hours", &["-s", "default_hooks.checkpoint.time_period=3600"]);
+    let hours = bench.trained("hours", &["default_hooks.checkpoint.time_period=3600"]);
     assert_eq!(hours.checkpoints(), ["iter_0000004"], "the end of training");
 }
 
 #[test]
 fn a_checkpoint_is_shown_without_its_tensors() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     bench.trained("run", &[]);
     let shown = [
         "iteration   4 (2 in the epoch)",
@@ -270,7 +258,7 @@ fn runs_are_listed_for_a_program_too() {
     bench.trained("runs/a", &[]);
     bench.trained("runs/b", &["--until", "3"]);
     let listed = bench.run(["runs", "--json"]);
-    let runs: serde_json::Value = serde_json::from_str(&listed.expect(0).stdout).unwrap();
+    let runs = listed.expect(0).json();
     let [a, b] = runs.as_array().unwrap().as_slice() else { panic!("{runs}") };
     assert_eq!(
         (&a["name"], &a["state"], &a["iter"]),
@@ -286,7 +274,7 @@ fn runs_are_listed_for_a_program_too() {
 
 #[test]
 fn a_resume_is_proved_for_a_config_with_a_plugin() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     let proved = run_in(
         &bench.path("."),
         [
@@ -296,7 +284,6 @@ fn a_resume_is_proved_for_a_config_with_a_plugin() {
             "3",
             "--steps",
             "1",
-            "-s",
             "default_hooks.logger.interval=1",
         ],
     );
@@ -340,10 +327,9 @@ fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let bench = Bench::new("");
         fs::create_dir(bench.path("tmp")).unwrap();
-        let mut proof = Command::new(program());
-        proof.args(["verify-resume", "config.toml", "--at", "1", "--steps", "100000000"]);
-        proof.args(["-s", "train.max_epochs=100000000", "-s", "default_hooks.logger=false"]);
-        proof.current_dir(bench.path("")).env_remove("LD_LIBRARY_PATH");
+        let long = ["train.max_epochs=100000000", "default_hooks.logger=false"];
+        let args = ["verify-resume", "config.toml", "--at", "1", "--steps", "100000000"];
+        let mut proof = bench.command(args.into_iter().chain(long));
         proof.env("TMPDIR", bench.path("tmp")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut proof = proof.spawn().unwrap();
         let record = bench.path(&format!("tmp/hookrack-verify-{}/whole/run.json", proof.id()));
@@ -361,7 +347,7 @@ fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
 
 #[test]
 fn a_hook_that_does_not_take_its_state_back_is_found_although_it_ends_as_it_should() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Relearner\"\nname = \"late\"\n");
+    let bench = Bench::new(&hook("Relearner", "name = 'late'"));
     // In the middle of an epoch, and on into the next.
     let found = bench.run(["verify-resume", "config.toml", "--at", "1", "--steps", "2"]);
     found.expect(5).says(&["the first is hook late seen, right after the resume"]);

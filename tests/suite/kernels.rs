@@ -17,7 +17,7 @@ fn has_avx512() -> bool {
 fn trained(bench: &Bench, kernels: &str, precision: &str) -> (bool, String, f64) {
     let name = format!("{kernels}_{precision}");
     let sets = [format!("train.kernels={kernels}"), format!("train.precision={precision}")];
-    let (ran, run) = bench.train(&name, &["-s", &sets[0], "-s", &sets[1]]);
+    let (ran, run) = bench.train(&name, &[&sets[0], &sets[1]]);
     ran.expect(0);
     let recorded = run.record()["kernels"].as_str().unwrap().to_owned();
     (ran.stdout.contains("kernels: native (AVX-512)"), recorded, run.scalar("train/loss"))
@@ -25,8 +25,7 @@ fn trained(bench: &Bench, kernels: &str, precision: &str) -> (bool, String, f64)
 
 #[test]
 fn products_use_avx_512_if_the_config_says_so_and_the_cpu_has_it() {
-    let bench = Bench::bare();
-    bench.write("config.toml", MLP);
+    let bench = Bench::of(MLP);
     // Doubles agree but for the order of sums. In floats the kernel for small layers takes part: four steps of sums over 64
     // numbers below 16, each with as many roundings, change a loss of 2.3 by less than a thousandth.
     for (precision, relative) in [("fp64", 1e-9), ("fp32", 1e-3)] {

@@ -1,7 +1,7 @@
 //! Several ranks on this machine: `hookrack launch` starts them, watches them, and leaves none behind.
 
 use crate::patience::{signal, until, wait};
-use crate::workbench::{Bench, Ran, RunFolder, program};
+use crate::workbench::{Bench, Ran};
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -21,9 +21,8 @@ fn wait_for(file: &str) -> String {
 
 /// The program in the folder of a bench, with a mark in its environment by which it and all that it starts are known.
 fn command(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(args).current_dir(bench.path("")).env("HOOKRACK_TEST_MARK", bench.path(""));
-    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+    let mut command = bench.command(args);
+    command.env("HOOKRACK_TEST_MARK", bench.path(""));
     command
 }
 
@@ -187,21 +186,21 @@ fn a_second_signal_ends_all_ranks_at_once() {
 #[test]
 fn a_run_that_is_terminated_has_saved() {
     let bench = Bench::new("");
-    let longer = ["-s", "train.max_epochs=1000000", "--run-dir", "run"];
+    let longer = ["train.max_epochs=1000000", "--run-dir", "run"];
     let args: Vec<_> =
         ["-n", "1", "--", "train", "config.toml"].into_iter().chain(longer).collect();
     let mut launcher = begin(&bench, &args);
     until("it trains", || bench.path("run/checkpoints/latest").exists());
     signal(&launcher, "TERM");
     assert_eq!(wait(&mut launcher).code(), Some(143), "{}", bench.read("said"));
-    let record = RunFolder { path: bench.path("run") }.record();
+    let record = bench.folder("run").record();
     assert_eq!((&record["outcome"], &record["why"]), (&"interrupted".into(), &"SIGTERM".into()));
 }
 
 #[test]
 fn ranks_do_not_outlive_a_launcher_that_is_killed() {
     let bench = Bench::new("");
-    let longer = ["--fast-dev-run", "250000", "-s", "data.train.samples=1000000"];
+    let longer = ["--fast-dev-run", "250000", "data.train.samples=1000000"];
     let args: Vec<_> =
         ["-n", "2", "--", "train", "config.toml"].into_iter().chain(longer).collect();
     let mut launcher = begin(&bench, &args);
@@ -226,12 +225,11 @@ fn a_restart_resumes_the_run_from_its_checkpoint_by_the_same_command_line() {
     fs::create_dir_all(bench.path("runs/run")).unwrap();
     let ran = launch(&bench, &["-n", "1", "--restarts", "2", "--", "train", "config.toml"]);
     ran.expect(0).says(&["rank 0 was killed by SIGKILL", "restarting all ranks (1 of 2)"]);
-    let run = RunFolder { path: bench.path("runs/run-2") };
+    let run = bench.folder("runs/run-2");
     let record = run.record();
     assert_eq!(record["outcome"], "completed");
     assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000002"), "{record}");
-    let weights = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(run.tensors(weights), undisturbed.tensors(weights));
+    assert_eq!(run.model(4), undisturbed.model(4));
     assert_eq!(fs::read_dir(bench.path("runs")).unwrap().count(), 2);
 }
 
@@ -242,17 +240,17 @@ fn a_restart_without_a_checkpoint_starts_over() {
     let bench = Bench::new(&dies_once(1, "true"));
     let args = ["-n", "1", "--restarts", "1", "--", "train", "config.toml", "--run-dir", "run"];
     launch(&bench, &args).expect(0);
-    let run = RunFolder { path: bench.path("run") };
+    let run = bench.folder("run");
     assert_eq!(run.record()["resumed_from"], serde_json::Value::Null);
     assert_eq!(run.scalars().len(), undisturbed.scalars().len());
     // A run that starts from a checkpoint elsewhere starts from there again.
     let bench = Bench::new(&dies_once(5, "true"));
     let from = undisturbed.path.join("checkpoints/iter_0000004");
     let from = from.to_str().unwrap();
-    let more = ["--run-dir", "more", "--resume", from, "-s", "train.max_epochs=3"];
+    let more = ["--run-dir", "more", "--resume", from, "train.max_epochs=3"];
     let args: Vec<_> = args[..7].iter().chain(&more).copied().collect();
     launch(&bench, &args).expect(0).says(&["restarting all ranks"]);
-    let record = RunFolder { path: bench.path("more") }.record();
+    let record = bench.folder("more").record();
     assert_eq!((&record["outcome"], &record["iter"]), (&"completed".into(), &6.into()));
     assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000004"), "{record}");
 }
@@ -260,8 +258,7 @@ fn a_restart_without_a_checkpoint_starts_over() {
 #[test]
 fn a_config_error_is_not_tried_again() {
     let bench = Bench::new("");
-    let args =
-        ["-n", "1", "--restarts", "5", "--", "train", "config.toml", "-s", "train.batch_size=16"];
+    let args = ["-n", "1", "--restarts", "5", "--", "train", "config.toml", "train.batch_size=16"];
     let ran = launch(&bench, &args);
     ran.expect(2).says(&["rank 0 failed with exit code 2; its last lines:\n"]);
     assert!(!ran.stderr.contains("again"), "{}", ran.stderr);
@@ -283,7 +280,7 @@ fn a_restart_by_torchrun_resumes_in_the_run_directory_that_is_given() {
     ]);
     train(&["--run-dir", "run", "--until", "3"], "0").expect(0);
     train(&["--run-dir", "run"], "1").expect(0).prints(&["resuming from"]);
-    let record = RunFolder { path: bench.path("run") }.record();
+    let record = bench.folder("run").record();
     assert_eq!((&record["outcome"], &record["iter"]), (&"completed".into(), &4.into()));
     train(&["--run-dir", "run"], "2").expect(0).prints(&["is complete", "nothing to do"]);
     Ran::of(command(&bench, &["train", "config.toml"]).env("RANK", "0"))
@@ -295,7 +292,7 @@ fn a_restart_by_torchrun_resumes_in_the_run_directory_that_is_given() {
 fn a_plan_of_ranks_says_what_each_would_take_and_starts_none() {
     // 7 samples in batches of 4: a last batch of 3, of which the first rank has more.
     let bench = Bench::new("[lr_scheduler]\ntype = \"ConstantLR\"\n");
-    let args = ["plan", "config.toml", "--ranks", "2", "-s", "data.train.samples=7"];
+    let args = ["plan", "config.toml", "--ranks", "2", "data.train.samples=7"];
     let ran = Ran::of(&mut command(&bench, &args));
     ran.expect(0).prints(&[
         "batches of 4, shared by 2 ranks\n7 samples in 2 iterations per epoch\n",
@@ -304,7 +301,7 @@ fn a_plan_of_ranks_says_what_each_would_take_and_starts_none() {
         "memory per rank: ",
     ]);
     let ran = Ran::of(command(&bench, &args).arg("--json"));
-    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let plan = ran.expect(0).json();
     // An MLP of 4 inputs, 8 hidden units and 3 classes; AdamW has two moments of each number, and a count for each tensor.
     let bytes = (4 * 8 + 8 + 8 * 3 + 3) * 4;
     assert_eq!(plan["bucket_bytes"], serde_json::json!([bytes]));
@@ -320,13 +317,13 @@ fn a_plan_of_ranks_says_what_each_would_take_and_starts_none() {
     assert!(!bench.path("runs").exists());
     // Gradients are sent in half precision, parameters that a sharded optimizer has stepped are not.
     let sent = |more: &[&str]| {
-        let args = [&args[..], &["--json", "-s", "distributed.fp16_compression=true"], more];
+        let args = [&args[..], &["--json", "distributed.fp16_compression=true"], more];
         let ran = Ran::of(&mut command(&bench, &args.concat()));
-        let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+        let plan = ran.expect(0).json();
         plan["wire_bytes_per_iteration"].clone()
     };
     assert_eq!(sent(&[]), bytes / 2);
-    assert_eq!(sent(&["-s", "optimizer.shard=true"]), bytes);
+    assert_eq!(sent(&["optimizer.shard=true"]), bytes);
     let args = ["plan", "config.toml", "--ranks", "3"];
     Ran::of(&mut command(&bench, &args)).expect(2).says(&[
         "a batch of 4 cannot be divided among 3 ranks",
@@ -338,8 +335,8 @@ fn a_plan_of_ranks_says_what_each_would_take_and_starts_none() {
 fn a_plan_of_ranks_adds_up_the_batches_of_an_iteration() {
     // 15 samples in batches of 4: iterations of 8 and 7 samples.
     let bench = Bench::new("");
-    let args = ["plan", "config.toml", "--ranks", "2", "-s", "data.train.samples=15"];
-    let args = [&args[..], &["-s", "train.accumulate_grad_batches=2"]].concat();
+    let args = ["plan", "config.toml", "--ranks", "2", "data.train.samples=15"];
+    let args = [&args[..], &["train.accumulate_grad_batches=2"]].concat();
     Ran::of(&mut command(&bench, &args)).expect(0).prints(&[
         "15 samples in 2 iterations per epoch, 2 batches each\n",
         "RANKS         SAMPLES/BATCH  IN LAST BATCH   SAMPLES/ITER  SAMPLES/EPOCH\n",
@@ -347,12 +344,12 @@ fn a_plan_of_ranks_adds_up_the_batches_of_an_iteration() {
         "1                         2              1              4              7\n",
     ]);
     let ran = Ran::of(command(&bench, &args).arg("--json"));
-    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let plan = ran.expect(0).json();
     assert_eq!(plan["shares"][1]["samples_per_iteration"], 4);
     // Fewer batches than an iteration would have.
-    let few = [&args[..4], &["--json", "-s", "train.accumulate_grad_batches=9"]].concat();
+    let few = [&args[..4], &["--json", "train.accumulate_grad_batches=9"]].concat();
     let ran = Ran::of(&mut command(&bench, &few));
-    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let plan = ran.expect(0).json();
     let share = &plan["shares"][0];
     assert_eq!(share["samples_per_iteration"], share["samples_per_epoch"]);
 }
@@ -360,10 +357,10 @@ fn a_plan_of_ranks_adds_up_the_batches_of_an_iteration() {
 #[test]
 fn a_plan_of_ranks_has_the_buckets_of_the_reducer() {
     let bench = Bench::new("");
-    let wide = ["--ranks", "2", "--json", "-s", "model.hidden=[512, 512, 512, 512]"];
+    let wide = ["--ranks", "2", "--json", "model.hidden=[512, 512, 512, 512]"];
     let args: Vec<_> = ["plan", "config.toml"].into_iter().chain(wide).collect();
     let ran = Ran::of(&mut command(&bench, &args));
-    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let plan = ran.expect(0).json();
     // From the last layer on: a bucket is full once it has 1 MiB, the others have 25.
     let layer = |inputs, outputs| (inputs * outputs + outputs) * 4;
     let first = layer(512, 3) + layer(512, 512);

@@ -32,22 +32,16 @@ phase = ["train", "val"]
 type = "Accuracy"
 "#;
 
-fn bench(config: &str) -> Bench {
-    let bench = Bench::bare();
-    bench.write("config.toml", config);
-    bench
-}
-
 /// A batch of 297 is a sum of 297 floats: as many roundings of 6e-8 are 2e-5, whatever the order, and 5e-5 allows for both
 /// sides. Sums over batches are in doubles. A batch that is weighed by its rows changes the third digit.
 #[test]
 fn the_loss_of_a_pass_does_not_depend_on_the_batch_size() {
-    let bench = bench(STILL);
+    let bench = Bench::of(STILL);
     let mut found: Vec<(u32, Vec<f64>)> = Vec::new();
     for size in [297, 37, 8, 1] {
         let (own, of_val) =
             (format!("train.batch_size={}", size.max(8)), format!("data.val.batch_size={size}"));
-        let run = bench.trained(&format!("run_{size}"), &["-s", &own, "-s", &of_val]);
+        let run = bench.trained(&format!("run_{size}"), &[&own, &of_val]);
         let names = ["val/loss", "val/Loss", "train/loss_epoch", "train/Loss", "val/Accuracy"];
         found.push((size, names.map(|name| run.scalar(name)).to_vec()));
     }
@@ -111,12 +105,12 @@ fn measured(run: &RunFolder) -> [f64; 5] {
 
 #[test]
 fn a_label_that_the_loss_ignores_counts_in_no_metric_and_is_accepted_in_data() {
-    let bench = bench(TABLE);
+    let bench = Bench::of(TABLE);
     bench.write("train.csv", &table(20, None));
     bench.write("val.csv", &table(20, None));
     let without = measured(&bench.trained("without", &[]));
     for (name, label, more) in
-        [("default", "-100", &[][..]), ("own", "255", &["-s", "loss.ignore_index=255"])]
+        [("default", "-100", &[][..]), ("own", "255", &["loss.ignore_index=255"])]
     {
         bench.write("train.csv", &table(20, Some(label)));
         bench.write("val.csv", &table(20, Some(label)));
@@ -130,7 +124,7 @@ fn a_label_that_the_loss_ignores_counts_in_no_metric_and_is_accepted_in_data() {
 
 #[test]
 fn the_resolved_config_says_what_is_ignored_and_an_own_number_stays() {
-    let bench = bench(TABLE);
+    let bench = Bench::of(TABLE);
     let keys = |more: &[&str], wanted: &str| {
         let ran = bench.run([&["config", "config.toml"], more].concat());
         ran.expect(0);
@@ -141,16 +135,16 @@ fn the_resolved_config_says_what_is_ignored_and_an_own_number_stays() {
         };
         ran.stdout.lines().filter(said).count()
     };
-    let all = keys(&["-s", "loss.ignore_index=7"], "7");
+    let all = keys(&["loss.ignore_index=7"], "7");
     assert_eq!(all, 7, "the loss, two tables, and four metrics, one of them a plugin's");
-    let own = ["-s", "loss.ignore_index=7", "-s", "metrics.1.ignore_index=-1"];
+    let own = ["loss.ignore_index=7", "metrics.1.ignore_index=-1"];
     assert_eq!([keys(&own, "7"), keys(&own, "-1")], [6, 1]);
 }
 
 #[test]
 fn an_iteration_in_which_no_label_counts_changes_nothing() {
     let guard = "[[custom_hooks]]\ntype = \"NaNGuard\"\n[default_hooks]\ncheckpoint = { iter_period = 1 }\n";
-    let bench = bench(&format!("{TABLE}{guard}"));
+    let bench = Bench::of(&format!("{TABLE}{guard}"));
     // Four batches of five; the second has no label that counts.
     let mut rows: Vec<String> = table(20, None).lines().map(str::to_owned).collect();
     for row in &mut rows[6..11] {
@@ -158,23 +152,16 @@ fn an_iteration_in_which_no_label_counts_changes_nothing() {
     }
     bench.write("train.csv", &rows.join("\n"));
     bench.write("val.csv", &table(20, None));
-    let settings = [
-        "-s",
-        "data.train.shuffle=false",
-        "-s",
-        "optimizer.lr=0.1",
-        "-s",
-        "optimizer.weight_decay=0.1",
-    ];
+    let settings = ["data.train.shuffle=false", "optimizer.lr=0.1", "optimizer.weight_decay=0.1"];
     let sam = "custom_hooks=[{type='NaNGuard', grads=true}, {type='SamHook'}]";
     for (name, more) in [
         ("whole", &[][..]),
-        ("parts", &["-s", "train.accumulation=2"]),
-        ("clipped", &["-s", "train.clip_grad_norm=1.0"]),
-        ("second_pass", &["-s", sam]),
+        ("parts", &["train.accumulation=2"]),
+        ("clipped", &["train.clip_grad_norm=1.0"]),
+        ("second_pass", &[sam]),
     ] {
         let run = bench.trained(name, &[&settings[..], more].concat());
-        let weights = |iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"));
+        let weights = |iter| run.model(iter);
         assert!(weights(1) == weights(2), "{name}: the second iteration changes the weights");
         assert!(weights(2) != weights(3), "{name}");
         assert!(run.scalar("train/loss_epoch").is_finite(), "{name}");
@@ -184,8 +171,7 @@ fn an_iteration_in_which_no_label_counts_changes_nothing() {
 #[test]
 fn a_run_that_ends_in_nan_says_so() {
     let bench = Bench::new("");
-    let hopeless =
-        ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=1e38", "-s", "train.max_epochs=4"];
+    let hopeless = ["optimizer.type=SGD", "optimizer.lr=1e38", "train.max_epochs=4"];
     let (ran, run) = bench.train("run", &hopeless);
     ran.expect(0).prints(&["completed", "warning: the weights are NaN or infinite"]);
     ran.says(&["the training loss is "]);

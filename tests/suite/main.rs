@@ -70,6 +70,7 @@ mod report;
 mod resume;
 mod roles;
 mod run_directory;
+mod run_folder;
 mod sanitize;
 mod schedule;
 mod second_pass;

@@ -54,7 +54,7 @@ fn a_file_of_the_run_itself_is_not_written_to_by_a_hook() {
     for own in ["metrics.json", "run.json", "config.toml", "checkpoints/latest", "./log.txt"] {
         let (ran, run) = bench.train(
             &own.replace(['/', '.'], "_"),
-            &["-s", &format!("default_hooks.evaluate.eval_json_file=\"{own}\"")],
+            &[&format!("default_hooks.evaluate.eval_json_file=\"{own}\"")],
         );
         let own = own.trim_start_matches("./");
         let says = format!("`{own}` is written by the run itself: choose another name");

@@ -1,6 +1,6 @@
 //! Hooks read the metrics of the run as objects: their description, and their value in the middle of an epoch.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::Bench;
 
 const METRICS: &str = "[[metrics]]\ntype = \"Accuracy\"\nname = \"Accuracy\"\nphase = [\"train\", \"val\"]\n\
      [[metrics]]\ntype = \"F1\"\nphase = [\"train\"]\n\
@@ -9,25 +9,16 @@ const METRICS: &str = "[[metrics]]\ntype = \"Accuracy\"\nname = \"Accuracy\"\nph
 
 /// The tiny config with these metrics in place of its own.
 fn bench(hooks: &str) -> Bench {
-    let bench = Bench::new("");
-    let own = "[[metrics]]\ntype = \"Accuracy\"\n";
-    let config = bench.read("config.toml").replace(own, METRICS);
-    bench.write("config.toml", &format!("{config}{hooks}"));
+    let bench = Bench::new(hooks);
+    bench.replace("[[metrics]]\ntype = \"Accuracy\"\n", METRICS);
     bench
-}
-
-/// The words of a hook in the log.
-fn said(run: &RunFolder, hook: &str) -> Vec<String> {
-    let log = run.text("log.txt");
-    let lines = log.lines().filter_map(|line| Some(line.split_once(&format!("{hook}: "))?.1));
-    lines.map(str::to_owned).collect()
 }
 
 #[test]
 fn a_plugin_s_hook_knows_name_unit_and_direction_before_there_is_a_value() {
     let bench = bench("[[custom_hooks]]\ntype = \"MetricReader\"\n");
     let run = bench.trained("run", &[]);
-    let lines = said(&run, "MetricReader");
+    let lines = run.said("MetricReader");
     let known: Vec<&str> =
         lines.iter().map(String::as_str).filter(|line| line.contains(" is ")).collect();
     assert_eq!(
@@ -67,13 +58,13 @@ fn built_in_hooks_show_units_and_what_an_epoch_comes_to_so_far() {
          [[custom_hooks]]\ntype = \"LogMetricByEpochHook\"\n",
     );
     let run = bench.trained("run", &[]);
-    let lines = said(&run, "CommonMetricLoggerHook");
+    let lines = run.said("CommonMetricLoggerHook");
     assert_eq!(lines.len(), 4);
     assert!(
         lines.iter().all(|line| line.contains("  Accuracy 0.") || line.contains("  Accuracy 1."))
     );
     assert!(lines.iter().all(|line| line.contains(" bit  ")), "{lines:?}");
-    assert!(said(&run, "LogMetricByEpochHook")[0].contains(" bit"));
+    assert!(run.said("LogMetricByEpochHook")[0].contains(" bit"));
 }
 
 #[test]

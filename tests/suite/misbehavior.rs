@@ -4,12 +4,11 @@
 //! error must contain, one per line.
 
 use crate::patience::output;
-use crate::workbench::{Bench, Ran, cache, program};
+use crate::workbench::{Bench, Ran, hook};
 use crate::workshop::{compile_c, fixtures};
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Command;
 
 /// The hook of a case: `view_after_resize` has `ViewAfterResize`.
 fn hook_name(case: &str) -> String {
@@ -39,12 +38,8 @@ struct Trial {
 
 fn trial(case: &str, settings: &[&str]) -> Trial {
     let bench = bench(case, "");
-    let mut command = Command::new(program());
-    command.args(["train", "config.toml", "--run-dir", "run"]);
-    command.args(settings.iter().flat_map(|setting| ["-s", setting]));
-    command.current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
-    command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
-    let output = output(&mut command).unwrap();
+    let train = ["train", "config.toml", "--run-dir", "run"];
+    let output = output(&mut bench.command(train.iter().chain(settings))).unwrap();
     let signal = output.status.signal();
     Trial { ran: output.into(), signal, crash: bench.read("run/crash.json") }
 }
@@ -194,7 +189,7 @@ fn a_process_that_a_plugin_forks_is_none_of_the_run() {
 #[test]
 fn an_exception_that_leaves_any_function_of_a_hook_is_named() {
     for function in ["CREATE", "SAVE", "DESTROY"] {
-        let bench = Bench::new("[[custom_hooks]]\ntype = \"CppThrowIn\"\n");
+        let bench = Bench::new(&hook("CppThrowIn", ""));
         let library = bench.path("plugins/libcpp_throw_in.so");
         compile_c("cpp_throw_in", &library, &["-shared", &format!("-DIN_{function}=true")]);
         let (ran, run) = bench.train("run", &[]);
@@ -206,7 +201,7 @@ fn an_exception_that_leaves_any_function_of_a_hook_is_named() {
 
 #[test]
 fn a_library_that_ends_the_process_while_it_is_loaded_is_named_by_every_command() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"CrashOutsideOfAProbe\"\n");
+    let bench = Bench::new(&hook("CrashOutsideOfAProbe", ""));
     let library = bench.path("plugins/libcrash_outside_of_a_probe.so");
     let while_loaded = "in libcrash_outside_of_a_probe.so, while it was loaded";
     compile_c("crash_outside_of_a_probe", &library, &["-shared"]);
@@ -216,12 +211,12 @@ fn a_library_that_ends_the_process_while_it_is_loaded_is_named_by_every_command(
         ran.says(&[&format!("error: SIGSEGV {while_loaded}")]);
     }
     compile_c("crash_outside_of_a_probe", &library, &["-shared", "-DEXIT"]);
-    bench.run(["check", "config.toml"]).expect(3).says(&[&format!("error: exit() {while_loaded}")]);
+    bench.check(&[]).expect(3).says(&[&format!("error: exit() {while_loaded}")]);
 }
 
 #[test]
 fn a_library_whose_destructor_would_crash_does_not_change_the_end_of_a_run() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"CrashInDestructor\"\n");
+    let bench = Bench::new(&hook("CrashInDestructor", ""));
     let library = bench.path("plugins/libcrash_in_destructor.so");
     compile_c("crash_in_destructor", &library, &["-shared"]);
     for (name, more) in [("run", &[][..]), ("supervised", &["--supervise"])] {
@@ -233,21 +228,21 @@ fn a_library_whose_destructor_would_crash_does_not_change_the_end_of_a_run() {
 
 #[test]
 fn a_hook_that_is_created_to_check_a_config_is_named_if_it_crashes() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"CppThrowIn\"\n");
+    let bench = Bench::new(&hook("CppThrowIn", ""));
     let library = bench.path("plugins/libcpp_throw_in.so");
     compile_c("cpp_throw_in", &library, &["-shared", "-DIN_CREATE=true"]);
-    let ran = bench.run(["check", "config.toml"]);
+    let ran = bench.check(&[]);
     assert_eq!(ran.code, None, "ended by a signal");
     ran.says(&["error: SIGABRT in libcpp_throw_in.so, CppThrowIn, iteration 0"]);
 }
 
 #[test]
 fn a_hook_that_hangs_in_an_evaluation_is_named_and_a_signal_ends_it() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Hang\"\n");
+    let bench = Bench::new(&hook("Hang", ""));
     let points = "-DPOINTS=\"\\\"before_test\\\"\"";
     compile_c("hang", &bench.path("plugins/libhang.so"), &["-shared", "-DWHEN=1", points]);
     bench.trained("run", &[]);
-    let limit = ["-s", "train.hang_seconds=0.5"];
+    let limit = ["train.hang_seconds=0.5"];
     let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"].iter().chain(&limit));
     ran.expect(143).says(&[
         "hook `Hang` (libhang.so) has not returned from before_test for ",
@@ -258,7 +253,7 @@ fn a_hook_that_hangs_in_an_evaluation_is_named_and_a_signal_ends_it() {
 
 #[test]
 fn a_crash_in_an_evaluation_is_named_on_standard_error() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Segfault\"\n");
+    let bench = Bench::new(&hook("Segfault", ""));
     let points = "-DPOINTS=\"\\\"before_test\\\"\"";
     let library = bench.path("plugins/libsegfault.so");
     compile_c("segfault", &library, &["-shared", "-DWHEN=1", points]);
@@ -288,8 +283,8 @@ fn a_call_longer_than_max_ms_is_reported_and_can_disable_the_hook() {
         "hook `slow` (libfaulty.so) took ",
         "ms at after_train_iter, longer than max_ms = 100",
     ]);
-    let (ran, _) = bench.train("disabled", &["-s", "custom_hooks.slow.on_slow=disable"]);
+    let (ran, _) = bench.train("disabled", &["custom_hooks.slow.on_slow=disable"]);
     ran.expect(0).says(&["(slow call 1); it is disabled for the rest of the run"]);
-    let (ran, _) = bench.train("thinned", &["-s", "custom_hooks.slow.on_slow=thin"]);
+    let (ran, _) = bench.train("thinned", &["custom_hooks.slow.on_slow=thin"]);
     ran.expect(0).says(&["(slow call 1); from now on it is called only once in 2 times"]);
 }

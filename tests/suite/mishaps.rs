@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use crate::patience::output;
-use crate::workbench::{Bench, Ran, RunFolder, SAVED, program};
+use crate::workbench::{Bench, Ran, SAVED, faulty, program};
 use std::process::Command;
 
 /// What every hook is still called at when a run fails.
@@ -17,10 +17,8 @@ const RECORDER: &str = "[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\
 /// A hook that has the shell run something after the third iteration, the first of the second epoch, when the checkpoint
 /// of the first one is in its place.
 fn shell(command: &str) -> String {
-    format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"{SAVED}; sleep 0.1; {command}\"\n"
-    )
+    let command = format!("iter = 3\nhow = 'shell'\ncommand = \"{SAVED}; sleep 0.1; {command}\"");
+    faulty("bad", "after_train_iter", &command)
 }
 
 /// Asserts that a run failed with this error as its last line, and that every hook was notified.
@@ -33,15 +31,14 @@ fn failed(bench: &Bench, ran: &Ran, code: i32, error: &str) {
         "{error} is not in:\n{}",
         ran.stderr
     );
-    let calls = bench.read("calls");
-    let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+    let points = bench.points("calls");
     assert_eq!(points[points.len() - 4..], CLOSING, "{error}");
 }
 
 /// Insists that `run.json` has the error, and that the run has these checkpoints.
 #[track_caller]
 fn left(bench: &Bench, error: &str, checkpoints: &[&str]) {
-    let run = RunFolder { path: bench.path("run") };
+    let run = bench.folder("run");
     let record = run.record();
     assert_eq!(record["outcome"], "failed");
     assert!(record["why"].as_str().unwrap().contains(error), "{record}");
@@ -72,7 +69,7 @@ fn a_nan_is_stopped_by_its_guard_before_the_weights_take_it_in() {
         "hook `NaNGuard` (built in) failed at after_forward, epoch 2, iteration 4: the loss is NaN";
     failed(&bench, &ran, 4, error);
     left(&bench, error, &["iter_0000002"]);
-    goes_on(&bench, "iter_0000002", &["-s", "lr_scheduler.gamma=1.0"]);
+    goes_on(&bench, "iter_0000002", &["lr_scheduler.gamma=1.0"]);
 }
 
 #[test]
@@ -94,13 +91,13 @@ fn without_a_guard_a_nan_is_shown_and_never_best() {
 fn a_nan_in_fp16_ends_the_run_when_the_loss_scale_is_used_up() {
     let bench = Bench::new(&format!("{DIVERGING}{RECORDER}"));
     // Twice a thousandth of it, and it is none of the numbers that 32 bits have in full.
-    let fp16 = ["-s", "train.precision=fp16", "-s", "train.loss_scaler={backoff_factor=0.001}"];
-    let long = [&fp16[..], &["-s", "data.train.samples=200"]].concat();
+    let fp16 = ["train.precision=fp16", "train.loss_scaler={backoff_factor=0.001}"];
+    let long = [&fp16[..], &["data.train.samples=200"]].concat();
     let (ran, _) = bench.train("run", &long);
     let error = "the loss scale";
     failed(&bench, &ran, 5, error);
     left(&bench, error, &["iter_0000050"]);
-    goes_on(&bench, "iter_0000050", &[&long[..], &["-s", "lr_scheduler.gamma=1.0"]].concat());
+    goes_on(&bench, "iter_0000050", &[&long[..], &["lr_scheduler.gamma=1.0"]].concat());
 }
 
 /// Runs a script with mounts of its own; `None` where the system does not let us.
@@ -151,7 +148,7 @@ fn a_folder_that_becomes_read_only_ends_the_run_with_the_checkpoint_before() {
     let error = "Read-only file system";
     failed(&bench, &ran, 6, error);
     left(&bench, error, &["iter_0000002"]);
-    goes_on(&bench, "iter_0000002", &["-s", "custom_hooks.bad.at=nowhere"]);
+    goes_on(&bench, "iter_0000002", &["custom_hooks.bad.at=nowhere"]);
 }
 
 #[test]
@@ -179,7 +176,7 @@ fn memory_that_is_out_in_a_step_ends_the_run_with_the_checkpoint_before() {
     let error = "failed at on_val_forward, epoch 1, iteration 2: out of memory: could not allocate 16000000000 bytes";
     failed(&bench, &ran, 5, error);
     left(&bench, error, &["iter_0000001", "iter_0000002"]);
-    let small = ["-s", large[0], "-s", "data.val.samples=8", "-s", "data.val.batch_size=4"];
+    let small = [large[0], "data.val.samples=8", "data.val.batch_size=4"];
     goes_on(&bench, "iter_0000002", &small);
 }
 
@@ -194,13 +191,13 @@ fn too_little_memory_for_a_checkpoint_ends_the_run_and_leaves_the_previous_one()
         shell(limit)
     ));
     // Memory that was freed and kept would be room.
-    let wide = ["-s", "model.hidden=[4000000]", "-s", "train.keep_memory=false"];
+    let wide = ["model.hidden=[4000000]", "train.keep_memory=false"];
     bench.trained("run", &[&wide[..], &["--until", "2"]].concat());
     let (ran, _) = bench.train("run", &[&wide[..], &["--resume"]].concat());
     let error = "out of memory: a checkpoint needs 128";
     failed(&bench, &ran, 6, error);
     left(&bench, error, &["iter_0000001", "iter_0000002"]);
-    let more = [&wide[..], &["-s", "custom_hooks.bad.at=nowhere"]].concat();
+    let more = [&wide[..], &["custom_hooks.bad.at=nowhere"]].concat();
     goes_on(&bench, "iter_0000002", &more);
 }
 
@@ -234,15 +231,15 @@ fn a_truncated_data_file_ends_the_run_without_killing_the_process() {
     for (length, workers) in [("156000", "0"), ("1000", "0"), ("1000", "2")] {
         let bench = pictures(&shell(&format!("cp images whole && truncate -s {length} images")));
         let workers = format!("data.train.workers={workers}");
-        let (ran, _) = bench.train("run", &["-s", &workers]);
+        let (ran, _) = bench.train("run", &[&workers]);
         let error = format!("images: it was truncated from 156816 to {length} bytes while in use");
         failed(&bench, &ran, 5, &error);
-        let run = RunFolder { path: bench.path("run") };
+        let run = bench.folder("run");
         assert!(run.record()["why"].as_str().unwrap().contains(&error), "{}", run.record());
         let kept = run.checkpoints();
         assert_eq!(kept.len(), 1, "{kept:?}");
         std::fs::rename(bench.path("whole"), bench.path("images")).unwrap();
-        goes_on(&bench, &kept[0], &["-s", "custom_hooks.bad.at=nowhere"]);
+        goes_on(&bench, &kept[0], &["custom_hooks.bad.at=nowhere"]);
     }
 }
 
@@ -262,8 +259,7 @@ fn a_data_file_that_is_overwritten_at_its_length_is_reported_at_the_next_start()
     let bench = pictures(&shell("dd if=/dev/zero of=images seek=1 count=9 conv=notrunc"));
     bench.trained("run", &[]);
     let again = |epochs: &str| {
-        let (ran, _) =
-            bench.train("run", &["--resume", "-s", epochs, "-s", "custom_hooks.bad.at=nowhere"]);
+        let (ran, _) = bench.train("run", &["--resume", epochs, "custom_hooks.bad.at=nowhere"]);
         ran.expect(0);
         ran.stderr
     };
@@ -290,11 +286,11 @@ fn a_picture_that_is_gone_ends_the_run_with_its_name() {
     }
     let idx = "type = \"IdxImages\"\nimages = \"images\"\nlabels = \"labels\"\n";
     let folder = "type = \"ImageFolder\"\ndir = \"pictures\"\nsize = [4, 4]\nchannels = 1\n";
-    bench.write("config.toml", &bench.read("config.toml").replace(idx, folder));
+    bench.replace(idx, folder);
     let (ran, run) = bench.train("run", &[]);
     failed(&bench, &ran, 5, "pictures/0/3.png");
     std::fs::write(bench.path("pictures/0/3.png"), PNG).unwrap();
-    goes_on(&bench, &run.checkpoints()[0], &["-s", "custom_hooks.bad.at=nowhere"]);
+    goes_on(&bench, &run.checkpoints()[0], &["custom_hooks.bad.at=nowhere"]);
 }
 
 #[test]
@@ -307,5 +303,5 @@ fn a_second_sigint_ends_the_process_at_once() {
     assert_eq!(run.checkpoints(), ["iter_0000002"], "nothing is saved");
     assert_eq!(run.record()["outcome"], "running", "nothing is recorded");
     assert!(!bench.read("calls").contains("after_run"));
-    goes_on(&bench, "iter_0000002", &["-s", "custom_hooks.bad.at=nowhere"]);
+    goes_on(&bench, "iter_0000002", &["custom_hooks.bad.at=nowhere"]);
 }

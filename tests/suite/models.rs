@@ -80,8 +80,7 @@ fn every_model_of_images_trains_and_its_tensors_are_in_the_checkpoint() {
         (RESNET, ["layer4.1.bn2.running_mean", "layer2.0.downsample.0.weight"]),
         (SEQUENTIAL, ["layers.1.layers.1.running_var", "layers.1.projection.weight"]),
     ] {
-        let bench = Bench::bare();
-        bench.write("config.toml", &config(model));
+        let bench = Bench::of(&config(model));
         let run = bench.trained("run", &[]);
         assert!(run.scalar("train/loss").is_finite());
         let saved = tensors(&run.path.join("checkpoints/iter_0000003/model.safetensors"));
@@ -137,7 +136,7 @@ fn gpt_bytes_trains_on_any_text_and_writes_on_from_a_prompt() {
     sets.extend(splits);
     sets.push(format!("plugins.dirs=[{:?}]", bench.path("plugins")));
     sets.extend(["train.max_iters=2", "train.batch_size=4", "train.threads=1"].map(String::from));
-    let sets: Vec<&str> = sets.iter().flat_map(|set| ["-s", set.as_str()]).collect();
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
     let config = config.to_str().unwrap();
     bench.run(["train", config, "--run-dir", "run"].iter().chain(&sets)).expect(0);
     let write_on = |more: &[&str]| {
@@ -232,14 +231,13 @@ fn gpt_trains_on_token_ids_and_continues_a_prompt_of_ids() {
             "data.val={{type=\"Tokens\",path={texts:?},array=\"texts\",context=5,split=\"all\",vocab=400}}"
         ),
     ];
-    let more = ["-s", &archive[0], "-s", &archive[1], "-s", "train.max_iters=2"];
-    bench.trained("texts", &[&more[..], &["-s", "train.batch_size=2"]].concat());
+    let more = [&archive[0], &archive[1], "train.max_iters=2"];
+    bench.trained("texts", &[&more[..], &["train.batch_size=2"]].concat());
 }
 
 #[test]
 fn a_number_that_an_init_does_not_have_is_refused() {
-    let bench = Bench::bare();
-    bench.write("config.toml", &config(&LENET.replace("fan = \"out\"", "std = 0.1")));
+    let bench = Bench::of(&config(&LENET.replace("fan = \"out\"", "std = 0.1")));
     let (ran, _) = bench.train("run", &[]);
     ran.expect(2).says(&["init.std does not apply to an init of this type"]);
 }

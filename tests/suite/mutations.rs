@@ -4,7 +4,6 @@
 
 use crate::workbench::Bench;
 use crate::workshop::compile_c;
-use serde_json::Value as Json;
 use std::fs;
 
 /// The variable with which xtask requests more.
@@ -98,7 +97,7 @@ fn damaged_libraries_never_take_the_host_down() {
     }
 
     let listed = bench.run(["plugins", "--dir", "here", "--json"]);
-    let files: Json = serde_json::from_str(&listed.expect(0).stdout).unwrap();
+    let files = listed.expect(0).json();
     let files = files.as_array().unwrap();
     assert_eq!(files.len(), count + 1);
     let state = |file: &str| files.iter().find(|one| one["file"] == file).unwrap()["state"].clone();

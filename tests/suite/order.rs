@@ -1,6 +1,6 @@
 //! The order that `hookrack plan` prints is the order in which hooks really run.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use hookrack_plugin_api::Point;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ fn the_printed_order_is_the_order_of_the_calls_in_train_val_test_and_pred() {
         "custom_hooks.fails.at=after_cycle",
         "custom_hooks.fails.iter=0",
     ];
-    bench.train("failed", &fail.map(|set| ["-s", set]).concat()).0.expect(4);
+    bench.train("failed", &fail).0.expect(4);
     points.extend(reached(&plan, &bench.take("calls")));
 
     let all =
@@ -115,7 +115,7 @@ fn levels_may_be_names_in_any_case_or_any_integers_and_equal_ones_keep_the_order
 
 #[test]
 fn default_hooks_have_distinct_levels_and_run_before_custom_ones_of_the_same_level() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Recorder\"\nlevel = 12\nfile = \"calls\"\n");
+    let bench = Bench::new(&hook("Recorder", "level = 12\nfile = 'calls'"));
     let ran = bench.run(["plan", "config.toml", "--json"]);
     let rows: Vec<Json> = serde_json::from_str(&ran.expect(0).stdout).unwrap();
     let at = |point: &str| {
@@ -140,9 +140,7 @@ fn default_hooks_have_distinct_levels_and_run_before_custom_ones_of_the_same_lev
 
 #[test]
 fn plan_prints_level_name_and_library_of_each_hook() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"average\"\nlevel = \"higher\"\n",
-    );
+    let bench = Bench::new(&hook("EMAIterHook", "name = 'average'\nlevel = 'higher'"));
     let ran = bench.run(["plan", "config.toml"]);
     let line = ran.expect(0).stdout.lines().find(|line| line.starts_with("before_pred ")).unwrap();
     let words: Vec<_> = line.split_whitespace().collect();

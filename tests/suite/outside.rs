@@ -1,7 +1,7 @@
 //! Plugins that are made, compiled and dropped in outside of this workspace, while the program stays the same file.
 
 use crate::patience::output;
-use crate::workbench::{Bench, TINY, program, run_in};
+use crate::workbench::{Bench, TINY, hook, program, run_in};
 use crate::workshop::repository;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
@@ -169,14 +169,12 @@ fn plugins_in_c_and_cpp_keep_state_and_have_their_settings_checked() {
     for lang in ["c", "cpp"] {
         let bench = Bench::new(ENTRIES);
         make_in(&bench, lang);
-        bench.trained("run", &["-s", "train.max_epochs=1"]);
+        bench.trained("run", &["train.max_epochs=1"]);
         bench.trained("run", &["--resume"]);
-        let config = bench.read("config.toml").replace("digits = 2", "digits = 18");
-        bench.write("config.toml", &config);
-        bench.run(["check", "config.toml"]).expect(2).says(&["18", "must be between 0 and 17"]);
-        let config = config.replace("digits = 18", "digit = 2");
-        bench.write("config.toml", &config);
-        bench.run(["check", "config.toml"]).expect(2).says(&["digit", "digits"]);
+        bench.replace("digits = 2", "digits = 18");
+        bench.check(&[]).expect(2).says(&["18", "must be between 0 and 17"]);
+        bench.replace("digits = 18", "digit = 2");
+        bench.check(&[]).expect(2).says(&["digit", "digits"]);
     }
 }
 
@@ -286,7 +284,7 @@ fn shown() -> String {
 fn the_hook_of_the_readme_has_12_lines_compiles_as_it_is_and_runs_as_often_as_the_config_says() {
     let code = shown();
     assert_eq!(code.lines().filter(|line| !line.trim().is_empty()).count(), 12, "{code}");
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"LossLogger\"\nevery = \"3it\"\n");
+    let bench = Bench::new(&hook("LossLogger", "every = '3it'"));
     author(&bench, "shown", "hookrack-plugin-api = { path = '{api}' }", &code);
     let log = bench.trained("run", &[]).text("log.txt");
     assert!(log.contains("iteration 3: loss ") && !log.contains("iteration 2: loss "), "{log}");
@@ -363,7 +361,7 @@ export_plugin! { hooks: [Speaks] }
 
 #[test]
 fn events_of_the_tracing_crate_are_in_the_hosts_log_when_the_plugin_asks_for_it() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Speaks\"\n");
+    let bench = Bench::new(&hook("Speaks", ""));
     let dependencies = "hookrack-plugin-api = { path = '{api}', features = [\"tracing\"] }\ntracing = { version = \"0.1\", default-features = false, features = [\"std\"] }";
     author(&bench, "speaks", dependencies, TRACING);
     let (ran, run) = bench.train("run", &[]);

@@ -1,6 +1,6 @@
 //! Where plugin libraries are searched for, which of two is used, and the messages about unusable ones.
 
-use crate::workbench::{Bench, Ran, TINY, library, program, run_in};
+use crate::workbench::{Bench, Ran, TINY, hook, library, program, run_in};
 use crate::workshop::compile_c;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -78,7 +78,7 @@ fn the_default_folder_is_beside_the_config_wherever_hookrack_is_started() {
     // Without it, that of the current directory.
     fs::rename(bench.path("plugins"), bench.path("elsewhere/plugins")).unwrap();
     run_in(&bench.path("elsewhere"), args).expect(0);
-    bench.run(["check", "config.toml"]).expect(2).says(&["unknown hook `EMAIterHook`"]);
+    bench.check(&[]).expect(2).says(&["unknown hook `EMAIterHook`"]);
 }
 
 #[test]
@@ -132,22 +132,22 @@ fn a_type_of_the_config_s_own_folders_comes_before_that_of_a_folder_that_is_sear
 
 #[test]
 fn a_library_that_is_named_by_path_loads_from_anywhere() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Quiet2\"\nlibrary = \"./apart/libx.so\"\n");
+    let bench = Bench::new(&hook("Quiet2", "library = './apart/libx.so'"));
     fs::create_dir(bench.path("apart")).unwrap();
     symlink(library("librecorder.so"), bench.path("apart/libx.so")).unwrap();
-    let config = bench.read("config.toml").replace("Quiet2", "Recorder");
-    bench.write("config.toml", &format!("{config}file = \"points\"\n"));
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.replace("Quiet2", "Recorder");
+    bench.add("file = \"points\"\n");
+    bench.check(&[]).expect(0);
 }
 
 #[test]
 fn a_library_that_is_named_by_path_and_does_not_load_says_why() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Quiet\"\nlibrary = \"./apart/libx.so\"\n");
+    let bench = Bench::new(&hook("Quiet", "library = './apart/libx.so'"));
     fs::create_dir(bench.path("apart")).unwrap();
     let file = bench.path("apart/libx.so");
     fs::write(&file, "").unwrap();
     let says = |reason: &str| {
-        bench.run(["check", "config.toml"]).expect(3).says(&["apart/libx.so", reason]);
+        bench.check(&[]).expect(3).says(&["apart/libx.so", reason]);
         fs::remove_file(&file).unwrap();
     };
     says("the file is empty");
@@ -158,10 +158,7 @@ fn a_library_that_is_named_by_path_and_does_not_load_says_why() {
     compile_c("no_symbol", &file, &["-shared"]);
     says("hookrack_plugin");
     fs::create_dir(&file).unwrap();
-    bench
-        .run(["check", "config.toml"])
-        .expect(3)
-        .says(&["apart/libx.so", "is a folder, not a library"]);
+    bench.check(&[]).expect(3).says(&["apart/libx.so", "is a folder, not a library"]);
 }
 
 #[test]
@@ -170,9 +167,7 @@ fn a_stray_library_that_no_config_could_use_is_reported_and_stops_no_run() {
     compile_c("reserved_param", &bench.path("plugins/libstray.so"), &["-shared"]);
     let reason = "hook `Quiet` has a parameter `level`";
     bench.train("run", &[]).0.expect(0).says(&["libstray.so", reason]);
-    let config = bench.read("config.toml");
-    let named = format!("{config}[[custom_hooks]]\ntype = \"Quiet\"\nlibrary = \"libstray.so\"\n");
-    bench.write("config.toml", &named);
-    bench.run(["check", "config.toml"]).expect(3).says(&["libstray.so", reason]);
+    bench.add(&hook("Quiet", "library = 'libstray.so'"));
+    bench.check(&[]).expect(3).says(&["libstray.so", reason]);
     bench.run(["plugins"]).expect(0).prints(&["libstray.so  failed to load: ", reason]);
 }

@@ -1,7 +1,7 @@
 //! The points of a run fire in exactly the order that the drawing in `plugin-api/src/point.rs` shows.
 
 use crate::drawing::Drawing;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use crate::workshop::repository;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::testing::FakeTrainer;
@@ -23,7 +23,7 @@ fn places<'a>(calls: &'a str, point: &str) -> Vec<&'a str> {
 #[test]
 fn two_epochs_of_two_iterations_with_validation_and_accumulation() {
     let bench = Bench::new(RECORDER);
-    bench.trained("run", &["-s", "train.accumulation=2"]);
+    bench.trained("run", &["train.accumulation=2"]);
     let calls = bench.take("calls");
     let expected = Drawing::of_a_run().points(|what| match what {
         "for epoch" | "for iter" | "for micro-batch" | "for batch" => 2,
@@ -51,8 +51,7 @@ fn a_limit_by_iteration_ends_within_an_epoch_and_validation_and_saving_may_be_du
          [default_hooks]\nevaluate = {{ interval = 0, eval_iter_period = 2 }}\n\
          checkpoint = {{ epoch_period = 0, iter_period = 2 }}\n"
     ));
-    let config = bench.read("config.toml").replace("max_epochs = 2", "max_iters = 3");
-    bench.write("config.toml", &config);
+    bench.replace("max_epochs = 2", "max_iters = 3");
     bench.trained("run", &[]);
     let calls = bench.take("calls");
     let mut iterations = [2, 1].into_iter();
@@ -104,7 +103,7 @@ fn fake_points(fake: &FakeTrainer) -> Vec<String> {
 #[test]
 fn the_fake_trainer_of_plugin_tests_reaches_the_points_of_a_real_run() {
     let bench = Bench::new(RECORDER);
-    bench.trained("run", &["-s", "train.accumulation=2"]);
+    bench.trained("run", &["train.accumulation=2"]);
     let mut fake = FakeTrainer::new().val_iters(2).micro_batches(2);
     fake.fit(2, 2).unwrap();
     assert_eq!(fake_points(&fake), points(&bench.take("calls")));
@@ -124,7 +123,7 @@ fn the_fake_trainer_of_plugin_tests_reaches_the_points_of_a_real_run() {
 
 #[test]
 fn the_general_forward_role_serves_every_phase() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"GeneralRecorder\"\nfile = \"calls\"\n");
+    let bench = Bench::new(&hook("GeneralRecorder", "file = 'calls'"));
     bench.trained("run", &[]);
     let epoch = [
         "on_iter_forward train",

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const EVERY_ITERATION: [&str; 2] = ["-s", "default_hooks.logger.interval=1"];
+const EVERY_ITERATION: [&str; 1] = ["default_hooks.logger.interval=1"];
 
 fn series(run: &RunFolder, name: &str) -> Vec<f64> {
     run.scalars().iter().filter_map(|line| line.get(name)?.as_f64()).collect()
@@ -23,8 +23,8 @@ fn weights(run: &RunFolder, iter: u64) -> Vec<f32> {
 fn an_overflow_in_fp16_skips_the_step_and_lowers_the_scale_until_steps_are_made() {
     let bench = Bench::new("[lr_scheduler]\ntype = \"LinearWarmupLR\"\nwarmup_steps = 4\n");
     let mut more = EVERY_ITERATION.to_vec();
-    more.extend(["-s", "train.precision=fp16", "-s", "train.max_epochs=10"]);
-    more.extend(["-s", "train.loss_scaler={init_scale=1e30, backoff_factor=0.001}"]);
+    more.extend(["train.precision=fp16", "train.max_epochs=10"]);
+    more.extend(["train.loss_scaler={init_scale=1e30, backoff_factor=0.001}"]);
     let run = bench.trained("run", &more);
     let (scales, skipped) = (series(&run, "train/loss_scale"), series(&run, "train/skipped_steps"));
     assert_eq!(scales.len(), 20, "one for each iteration: {scales:?}");
@@ -43,7 +43,7 @@ fn an_overflow_in_fp16_skips_the_step_and_lowers_the_scale_until_steps_are_made(
 fn a_checkpoint_in_fp16_keeps_the_loss_scale_and_one_in_fp32_has_none() {
     let bench = Bench::new("");
     for (precision, kept) in [("fp16", true), ("bf16", false), ("fp32", false)] {
-        let run = bench.trained(precision, &["-s", &format!("train.precision={precision}")]);
+        let run = bench.trained(precision, &[&format!("train.precision={precision}")]);
         let saved = run.path.join("checkpoints/iter_0000004/optimizer.safetensors");
         let scale = tensors(&saved).remove("loss_scaler.scale");
         assert_eq!(scale.map(|(_, values)| values), kept.then(|| vec![65536.0]), "{precision}");
@@ -57,7 +57,7 @@ fn sixteen_bits_stay_close_to_thirty_two() {
     let losses = |precision: &str| {
         let precision = format!("train.precision={precision}");
         let mut more = EVERY_ITERATION.to_vec();
-        more.extend(["-s", &precision, "-s", "train.max_epochs=5", "-s", "optimizer.lr=0.01"]);
+        more.extend([&precision, "train.max_epochs=5", "optimizer.lr=0.01"]);
         let run = bench.trained(&precision.replace(['.', '='], "_"), &more);
         series(&run, "train/loss")
     };
@@ -81,12 +81,12 @@ fn by_hook(settings: &str) -> Bench {
 fn the_fp16_hook_trains_as_the_config_does_bit_for_bit() {
     let rule = "{init_scale=1e12, backoff_factor=0.25, growth_interval=3}";
     let mut more = EVERY_ITERATION.to_vec();
-    more.extend(["-s", "train.max_epochs=10"]);
+    more.extend(["train.max_epochs=10"]);
     let with_hook =
         by_hook(&format!("grad_scaler_config = {rule}\ngrad_clip = {{ max_norm = 0.5 }}\n"));
     let hook = with_hook.trained("run", &more);
     let by_config = format!("train.loss_scaler={rule}");
-    more.extend(["-s", "train.precision=fp16", "-s", &by_config, "-s", "train.clip_grad_norm=0.5"]);
+    more.extend(["train.precision=fp16", &by_config, "train.clip_grad_norm=0.5"]);
     let without = Bench::new("");
     let config = without.trained("run", &more);
     let scales = series(&hook, "train/loss_scale");
@@ -109,7 +109,7 @@ fn a_fixed_scale_stays_and_a_checkpoint_keeps_one_that_moved() {
     let mut more = EVERY_ITERATION.to_vec();
     more.extend(["--until", "2"]);
     bench.trained("cut", &more);
-    more.truncate(2);
+    more.truncate(1);
     more.push("--resume");
     let cut = bench.trained("cut", &more);
     assert_eq!(series(&cut, "train/loss_scale"), series(&whole, "train/loss_scale"));
@@ -119,11 +119,11 @@ fn a_fixed_scale_stays_and_a_checkpoint_keeps_one_that_moved() {
 #[test]
 fn the_number_of_threads_is_in_the_record_of_the_run() {
     let bench = Bench::new("");
-    let run = bench.trained("run", &["-s", "train.threads=2"]);
+    let run = bench.trained("run", &["train.threads=2"]);
     assert_eq!(run.record()["threads"], 2);
 }
 
-const WIDE: [&str; 4] = [EVERY_ITERATION[0], EVERY_ITERATION[1], "-s", "train.precision=fp64"];
+const WIDE: [&str; 2] = [EVERY_ITERATION[0], "train.precision=fp64"];
 
 /// Averages, a second pass in each step, and hooks and metrics that read gradients, outputs and losses.
 const READERS: &str = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"ema\"\n[[custom_hooks]]\ntype = \"SWAHook\"\n\
@@ -151,7 +151,7 @@ fn saved(run: &RunFolder, iter: u64, kind: Dtype) -> [BTreeMap<String, Vec<u64>>
 #[test]
 fn in_fp64_every_tensor_is_a_double_and_a_resumed_run_has_the_same_bits() {
     let bench = Bench::new(READERS);
-    let clipped = [&WIDE[..], &["-s", "train.clip_grad_norm=0.5"]].concat();
+    let clipped = [&WIDE[..], &["train.clip_grad_norm=0.5"]].concat();
     let whole = bench.trained("whole", &clipped);
     let wanted = saved(&whole, 4, Dtype::F64);
     assert!(wanted.iter().all(|tensors| !tensors.is_empty()), "{wanted:?}");
@@ -177,13 +177,10 @@ fn in_fp64_every_tensor_is_a_double_and_a_resumed_run_has_the_same_bits() {
 #[test]
 fn fp64_starts_from_the_values_of_fp32_and_stays_close_to_it() {
     let bench = Bench::new("");
-    let still = ["-s", "optimizer.lr=0", "-s", "optimizer.weight_decay=0"];
+    let still = ["optimizer.lr=0", "optimizer.weight_decay=0"];
     let start = |precision: &str| {
         let precision = format!("train.precision={precision}");
-        bench.trained(
-            &precision.replace(['.', '='], "_"),
-            &[&still[..], &["-s", &precision]].concat(),
-        )
+        bench.trained(&precision.replace(['.', '='], "_"), &[&still[..], &[&precision]].concat())
     };
     let (wide, narrow) =
         (saved(&start("fp64"), 4, Dtype::F64), saved(&start("fp32"), 4, Dtype::F32));
@@ -191,7 +188,7 @@ fn fp64_starts_from_the_values_of_fp32_and_stays_close_to_it() {
     let losses = |more: &[&str], run| {
         series(&bench.trained(run, &[&EVERY_ITERATION, more].concat()), "train/loss")
     };
-    let (wide, narrow) = (losses(&["-s", "train.precision=fp64"], "wide"), losses(&[], "narrow"));
+    let (wide, narrow) = (losses(&["train.precision=fp64"], "wide"), losses(&[], "narrow"));
     assert_ne!(wide, narrow);
     // Losses near 1 after a few steps of floats.
     assert!(
@@ -206,13 +203,11 @@ fn a_checkpoint_changes_to_fp64_and_back_with_its_averages_and_a_warning() {
         "[[custom_hooks]]\ntype = \"EMAIterHook\"\n[[custom_hooks]]\ntype = \"SWAHook\"\n",
     );
     bench.trained("run", &["--until", "2"]);
-    let (ran, run) = bench.train(
-        "run",
-        &["--resume", "-s", "train.precision=fp64", "-s", "train.max_epochs=3", "--until", "4"],
-    );
+    let (ran, run) = bench
+        .train("run", &["--resume", "train.precision=fp64", "train.max_epochs=3", "--until", "4"]);
     ran.expect(0).says(&["differs from the checkpoint: train.precision: \"fp64\" was \"fp32\""]);
     assert!(saved(&run, 4, Dtype::F64).iter().all(|tensors| !tensors.is_empty()));
-    let (ran, run) = bench.train("run", &["--resume", "-s", "train.max_epochs=3"]);
+    let (ran, run) = bench.train("run", &["--resume", "train.max_epochs=3"]);
     ran.expect(0).says(&["differs from the checkpoint: train.precision: \"fp32\" was \"fp64\""]);
     assert!(saved(&run, 6, Dtype::F32).iter().all(|tensors| !tensors.is_empty()));
 }
@@ -236,9 +231,8 @@ fn graphs_scripted_models_and_other_memory_formats_train_in_fp64() {
                 [loss]\ntype = \"CrossEntropy\"\n[optimizer]\ntype = \"AdamW\"\nlr = 0.01\n\
                 [train]\nmax_iters = 6\nbatch_size = 32\nthreads = 1\n[[metrics]]\ntype = \"Accuracy\"\n";
     let losses = |model: &str, set: &str| {
-        let bench = Bench::bare();
-        bench.write("config.toml", &format!("[plugins]\ndirs = [\"plugins\"]\n{model}{rest}"));
-        let run = bench.trained("run", &[&WIDE[..], &["-s", set]].concat());
+        let bench = Bench::of(&format!("[plugins]\ndirs = [\"plugins\"]\n{model}{rest}"));
+        let run = bench.trained("run", &[&WIDE[..], &[set]].concat());
         assert!(!saved(&run, 6, Dtype::F64)[0].is_empty());
         series(&run, "train/loss")
     };
@@ -258,8 +252,8 @@ fn fp64_takes_eight_bytes_in_a_plan_and_in_predictions() {
     let bench = Bench::new("");
     let memory = |precision: &str| -> Json {
         let set = format!("train.precision={precision}");
-        let ran = bench.run(["plan", "config.toml", "--ranks", "2", "--json", "-s", &set]);
-        let plan: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+        let ran = bench.run(["plan", "config.toml", "--ranks", "2", "--json", &set]);
+        let plan = ran.expect(0).json();
         let memory = &plan["memory_bytes"];
         serde_json::json!([memory["parameters"], memory["gradients"]])
     };
@@ -276,6 +270,6 @@ fn fp64_takes_eight_bytes_in_a_plan_and_in_predictions() {
     assert_eq!(wide_tensors(&bench.path("out.safetensors"))["output"].0, Dtype::F64);
     let npy = std::fs::read(bench.path("out.npy")).unwrap();
     assert!(npy.windows(5).any(|bytes| bytes == b"'<f8'"));
-    let command = ["eval", "config.toml", "--checkpoint", "run", "-s", "train.precision=fp64"];
+    let command = ["eval", "config.toml", "--checkpoint", "run", "train.precision=fp64"];
     bench.run(command).expect(0);
 }

@@ -1,6 +1,6 @@
 //! The profiler plugin: a trace with operators, the autograd engine and our hooks, and a table that agrees with it.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ fn the_trace_has_operators_autograd_and_hooks_and_the_table_agrees_with_it() {
          row_limit = 1000\nwith_flops = true\n",
     );
     let run = bench.trained("run", &[]);
-    let trace: Json = serde_json::from_str(&run.text("profile/it-iter_0000004.json")).unwrap();
+    let trace = run.json("profile/it-iter_0000004.json");
     let (ops, ours) = (totals(&trace, "cpu_op"), totals(&trace, "user_annotation"));
     for name in ["aten::addmm", "LinearReluBackward", "torch::autograd::AccumulateGrad"] {
         assert!(ops.contains_key(name), "{name}: {ops:?}");
@@ -53,10 +53,8 @@ fn the_trace_has_operators_autograd_and_hooks_and_the_table_agrees_with_it() {
 
 #[test]
 fn a_run_without_the_hook_records_nothing_and_a_short_window_is_still_written() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"AutogradProfilerHook\"\nname = \"it\"\nwait = 2\nactive = 9\n",
-    );
+    let bench = Bench::new(&hook("AutogradProfilerHook", "name = 'it'\nwait = 2\nactive = 9"));
     let run = bench.trained("run", &[]);
-    let trace: Json = serde_json::from_str(&run.text("profile/it-iter_0000004.json")).unwrap();
+    let trace = run.json("profile/it-iter_0000004.json");
     assert!(totals(&trace, "cpu_op").contains_key("aten::addmm"));
 }

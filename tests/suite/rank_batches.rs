@@ -1,23 +1,18 @@
 //! Batches that do not divide evenly, batches that accumulate and labels that do not count are weighed on several ranks as in one process.
 
-use crate::ranks::{LAST, alone, furthest, launched, values};
+use crate::ranks::{LAST, alone, furthest, launched};
 use crate::workbench::{Bench, RunFolder};
-
-fn run_of(bench: &Bench, name: &str) -> RunFolder {
-    RunFolder { path: bench.path(name) }
-}
 
 /// Settings that change how much a row counts, in numbers that floats have exactly.
 const WEIGHED: [(&str, &[&str]); 4] = [
     ("plain", &[]),
     // With shares of one or two rows, none may count on a rank.
-    ("ignored", &["-s", "loss.ignore_index=2"]),
-    ("weighed", &["-s", "loss.ignore_index=1", "-s", "loss.class_weights=[0.5, 1.0, 4.0]"]),
+    ("ignored", &["loss.ignore_index=2"]),
+    ("weighed", &["loss.ignore_index=1", "loss.class_weights=[0.5, 1.0, 4.0]"]),
     // Both terms weigh a label of class 1 alike, and no other: the ranks must not decide by their own labels.
     (
         "sum",
         &[
-            "-s",
             "loss={_delete_=true,type=\"Sum\",losses=[{type=\"CrossEntropy\"},{type=\"CrossEntropy\",class_weights=[0.5, 1.0, 4.0]}]}",
         ],
     ),
@@ -28,21 +23,21 @@ fn both(bench: &Bench, ranks: usize, name: &str, more: &[&str]) -> [RunFolder; 2
     let (one, several) = (format!("one_{name}"), format!("ranks_{name}"));
     let one = alone(bench, ranks, &one, more);
     launched(bench, ranks, &several, more).expect(0);
-    [one, run_of(bench, &several)]
+    [one, bench.folder(&several)]
 }
 
-const UNEVEN: &[&str] = &["-s", "data.train.drop_last=false"];
+const UNEVEN: &[&str] = &["data.train.drop_last=false"];
 
 #[test]
 fn uneven_last_batches_are_weighed_bit_for_bit_as_in_one_process() {
     let bench = Bench::new("");
     // A batch of 4 and one of 3: two rows and one.
-    let uneven = [UNEVEN, &["-s", "data.train.samples=7", "-s", "train.batch_size=4"]].concat();
+    let uneven = [UNEVEN, &["data.train.samples=7", "train.batch_size=4"]].concat();
     for (name, more) in WEIGHED {
         let [one, two] = both(&bench, 2, name, &[&uneven, more].concat());
         assert_eq!(one.tensors(LAST), two.tensors(LAST), "{name}");
         for scalar in ["train/loss", "train/loss_epoch", "val/loss", "val/Accuracy"] {
-            let [one, two] = [&one, &two].map(|run| values(run, scalar));
+            let [one, two] = [&one, &two].map(|run| run.series(scalar));
             assert!(
                 !one.is_empty() && one.iter().all(|value| value.is_finite()),
                 "{name}: {one:?}"
@@ -56,13 +51,13 @@ fn uneven_last_batches_are_weighed_bit_for_bit_as_in_one_process() {
 fn uneven_last_batches_on_four_ranks_differ_by_the_order_of_summation_alone() {
     let bench = Bench::new("");
     // A batch of 8 and one of 6: two, two, one and one row.
-    let uneven = [UNEVEN, &["-s", "data.train.samples=14"]].concat();
+    let uneven = [UNEVEN, &["data.train.samples=14"]].concat();
     for (name, more) in WEIGHED {
         let [one, four] = both(&bench, 4, name, &[&uneven, more].concat());
         // Six steps at a rate of 0.1, with gradients that are sums of four numbers of about 1.
         let far = furthest(&one, &four, LAST);
         assert!(far < 1e-5, "{name}: {far}");
-        assert_eq!(values(&one, "val/Accuracy"), values(&four, "val/Accuracy"), "{name}");
+        assert_eq!(one.series("val/Accuracy"), four.series("val/Accuracy"), "{name}");
     }
 }
 
@@ -73,7 +68,7 @@ fn a_hook_may_change_the_labels_of_one_rank_alone() {
     let bench = Bench::new(hook);
     for (name, more) in WEIGHED {
         launched(&bench, 2, name, more).expect(0);
-        let losses = values(&run_of(&bench, name), "train/loss");
+        let losses = bench.folder(name).series("train/loss");
         assert_eq!(losses.len(), 6, "{name}");
         assert!(losses.iter().all(|loss| loss.is_finite()), "{name}: {losses:?}");
     }
@@ -83,7 +78,7 @@ fn a_hook_may_change_the_labels_of_one_rank_alone() {
 #[test]
 fn batches_that_accumulate_make_the_same_step_on_any_number_of_ranks() {
     let bench = Bench::new("");
-    let grouped = ["-s", "data.train.samples=30", "-s", "train.accumulate_grad_batches=2"];
+    let grouped = ["data.train.samples=30", "train.accumulate_grad_batches=2"];
     let grouped = [UNEVEN, &grouped].concat();
     for (name, more) in WEIGHED {
         for ranks in [2, 4] {
@@ -92,11 +87,11 @@ fn batches_that_accumulate_make_the_same_step_on_any_number_of_ranks() {
             // A rank adds up its parts of both batches first: sums of up to eight numbers in another order, in six steps.
             let far = furthest(&one, &several, LAST);
             assert!(far < 1e-5, "{name}: {far}");
-            let [left, right] = [&one, &several].map(|run| values(run, "train/loss"));
+            let [left, right] = [&one, &several].map(|run| run.series("train/loss"));
             assert_eq!(left.len(), 6, "{name}: two iterations an epoch");
             let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
             assert!(left.iter().zip(&right).all(is_near), "{name}: {left:?} {right:?}");
-            let [left, right] = [&one, &several].map(|run| values(run, "samples"));
+            let [left, right] = [&one, &several].map(|run| run.series("samples"));
             assert_eq!(left, right, "{name}");
         }
     }
@@ -105,19 +100,16 @@ fn batches_that_accumulate_make_the_same_step_on_any_number_of_ranks() {
 #[test]
 fn the_cores_of_a_machine_are_divided_among_its_ranks_and_their_number_is_recorded() {
     let bench = Bench::new("");
-    let text = bench.read("config.toml").replace("threads = 1\n", "");
-    bench.write("config.toml", &text);
+    bench.replace("threads = 1\n", "");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = |run: &RunFolder| {
-        let state = run.text("checkpoints/iter_0000006/state.json");
-        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
-        state["provenance"]["threads"].clone()
+        run.json("checkpoints/iter_0000006/state.json")["provenance"]["threads"].clone()
     };
     for ranks in [2, 4] {
         let name = ranks.to_string();
         launched(&bench, ranks, &name, &[]).expect(0);
-        assert_eq!(threads(&run_of(&bench, &name)), (cores / ranks).max(1), "{ranks} ranks");
+        assert_eq!(threads(&bench.folder(&name)), (cores / ranks).max(1), "{ranks} ranks");
     }
-    launched(&bench, 2, "chosen", &["-s", "train.threads=3"]).expect(0);
-    assert_eq!(threads(&run_of(&bench, "chosen")), 3);
+    launched(&bench, 2, "chosen", &["train.threads=3"]).expect(0);
+    assert_eq!(threads(&bench.folder("chosen")), 3);
 }

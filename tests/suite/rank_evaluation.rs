@@ -1,7 +1,6 @@
 //! `eval` and `predict` on several ranks have the results of one process, bit for bit.
 
-use crate::ranks::{hookrack, values};
-use crate::workbench::{Bench, Ran, RunFolder};
+use crate::workbench::{Bench, Ran};
 use std::fs;
 
 /// Real data whose batches cannot be divided evenly among ranks.
@@ -50,8 +49,7 @@ phase = ["train", "val", "test"]
 "#;
 
 fn trained() -> Bench {
-    let bench = Bench::bare();
-    bench.write("config.toml", DIGITS);
+    let bench = Bench::of(DIGITS);
     bench.trained("run", &[]);
     bench
 }
@@ -59,7 +57,7 @@ fn trained() -> Bench {
 fn launched(bench: &Bench, ranks: usize, args: &[&str]) -> Ran {
     let ranks = ranks.to_string();
     let all = [&["launch", "-n", &ranks, "--"], args].concat();
-    Ran::of(&mut hookrack(bench, &all))
+    bench.run(all)
 }
 
 #[test]
@@ -85,16 +83,15 @@ fn metrics_and_predictions_have_the_bits_of_one_process_on_any_number_of_ranks()
 
 #[test]
 fn validation_on_two_ranks_equals_that_of_one_process() {
-    let bench = Bench::bare();
-    bench.write("config.toml", DIGITS);
-    let sgd = ["-s", "optimizer={_delete_=true,type=\"SGD\",lr=0.1}"];
-    let one = bench.trained("one", &[&sgd[..], &["-s", "train.accumulation=2"]].concat());
+    let bench = Bench::of(DIGITS);
+    let sgd = ["optimizer={_delete_=true,type=\"SGD\",lr=0.1}"];
+    let one = bench.trained("one", &[&sgd[..], &["train.accumulation=2"]].concat());
     let train = [&["train", "config.toml", "--run-dir", "two"], &sgd[..]].concat();
     launched(&bench, 2, &train).expect(0);
-    let two = RunFolder { path: bench.path("two") };
+    let two = bench.folder("two");
     for name in ["val/loss", "val/Loss", "val/Accuracy", "val/AUROC", "val/F1"] {
-        assert!(!values(&one, name).is_empty(), "{name}");
-        assert_eq!(values(&one, name), values(&two, name), "{name}");
+        assert!(!one.series(name).is_empty(), "{name}");
+        assert_eq!(one.series(name), two.series(name), "{name}");
     }
 }
 
@@ -103,7 +100,7 @@ fn a_single_process_command_is_refused_on_several_ranks() {
     let bench = trained();
     let prompt = ["predict", "config.toml", "--checkpoint", "run", "--prompt", "a"];
     launched(&bench, 2, &prompt).expect(2).says(&["launch starts `train`, `eval` and `predict`"]);
-    let mut command = hookrack(&bench, &prompt);
+    let mut command = bench.command(prompt);
     command.envs([("RANK", "1"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "7")]);
     let wanted = "`predict --prompt` runs as a single process, but this is rank 1 of 2";
     Ran::of(&mut command).expect(2).says(&[wanted]);

@@ -1,19 +1,16 @@
 //! A rank that stops, does not start or has another config is named by every other rank, which exits; the run can be resumed.
 
 use crate::patience::{signal, until, wait};
-use crate::workbench::{Bench, Ran, program};
+use crate::workbench::{Bench, Ran, faulty, hook};
 use std::fs::{self, File};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Instant;
 
 /// Batches of 6, for one, two or three ranks.
-const SETTINGS: [&str; 6] = [
-    "-s",
+const SETTINGS: [&str; 3] = [
     "train.batch_size=6",
-    "-s",
     "data.train.samples=60",
-    "-s",
     "default_hooks.checkpoint={epoch_period=0,iter_period=5,max_num_checkpoints=2}",
 ];
 
@@ -33,10 +30,8 @@ impl<'a> World<'a> {
 
     /// Starts a rank; its output goes to a file.
     fn start(&self, rank: usize, more: &[&str]) -> Child {
-        let mut command = Command::new(program());
-        command.args(["train", "config.toml", "--run-dir", "run"]).args(SETTINGS).args(more);
-        command.current_dir(self.bench.path(""));
-        command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+        let train = ["train", "config.toml", "--run-dir", "run"];
+        let mut command = self.bench.command(train.iter().chain(&SETTINGS).chain(more));
         let numbers = [("RANK", rank), ("LOCAL_RANK", rank)];
         let sizes = [("WORLD_SIZE", self.size), ("LOCAL_WORLD_SIZE", self.size)];
         for (variable, value) in numbers.into_iter().chain(sizes) {
@@ -63,13 +58,11 @@ fn assert_plain(said: &str) {
 
 #[test]
 fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"last\"\nfile = \"own\"\nat = \"after_train\"\nhow = \"shell\"\n\
-         command = \"touch ended$RANK\"\n",
-    );
+    let last = "how = 'shell'\ncommand = 'touch ended$RANK'";
+    let bench = Bench::new(&faulty("last", "after_train", last));
     // Long enough to start on a loaded machine.
     let world = World::new(&bench, 3, "20");
-    let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &["-s", "train.max_epochs=1000000"]));
+    let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &["train.max_epochs=1000000"]));
     until("the ranks train", || bench.path("run/checkpoints/latest").exists());
     signal(&ranks[1], "STOP");
     let stopped = Instant::now();
@@ -90,8 +83,7 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
         }
         assert_plain(&said);
         assert!(bench.path(&format!("ended{rank}")).exists(), "rank {rank} ran after_train");
-        let flight = bench.read(&format!("run/ranks/rank_{rank}.flight.json"));
-        let flight: serde_json::Value = serde_json::from_str(&flight).unwrap();
+        let flight = bench.json(&format!("run/ranks/rank_{rank}.flight.json"));
         assert!(flight["entries"].as_array().is_some_and(|it| !it.is_empty()), "{flight}");
     }
     ranks[1].kill().unwrap();
@@ -100,7 +92,7 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
     let next = last.trim().trim_start_matches("iter_").parse::<u64>().unwrap() + 1;
     let next = next.to_string();
     let args = ["train", "config.toml", "--run-dir", "run", "--resume", "--until", &next];
-    let longer = ["-s", "train.max_epochs=1000000"];
+    let longer = ["train.max_epochs=1000000"];
     bench.run(args.iter().chain(&SETTINGS).chain(&longer)).expect(0).prints(&["resuming from"]);
 }
 
@@ -108,18 +100,16 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
 #[test]
 fn a_rank_that_is_killed_is_named_by_every_other_one_also_rank_0() {
     for victim in [1, 0] {
-        let bench = Bench::new(&format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"dies\"\nfile = \"own\"\nat = \"before_train_iter\"\niter = 3\n\
-             how = \"sigkill\"\nrank = {victim}\n"
-        ));
+        let dies = format!("iter = 3\nhow = 'sigkill'\nrank = {victim}");
+        let bench = Bench::new(&faulty("dies", "before_train_iter", &dies));
         let world = World::new(&bench, 3, "300");
         let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &[]));
         assert_eq!(wait(&mut ranks[victim]).code(), None);
-        let died = Instant::now();
+        let killed = Instant::now();
         for rank in [0, 1, 2].into_iter().filter(|rank| *rank != victim) {
             let (code, said) = (wait(&mut ranks[rank]).code(), world.said(rank));
             assert_eq!(code, Some(7), "rank {rank}: {said}");
-            let seconds = died.elapsed().as_secs();
+            let seconds = killed.elapsed().as_secs();
             assert!(seconds < 60, "rank {rank} exited after {seconds} s: {said}");
             for wanted in [
                 &format!("rank {victim} ("),
@@ -136,16 +126,13 @@ fn a_rank_that_is_killed_is_named_by_every_other_one_also_rank_0() {
 
 #[test]
 fn a_rank_that_is_stopped_under_launch_is_named_and_does_not_stay_behind() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"stops\"\nfile = \"own\"\nat = \"before_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"test $RANK = 0 || { echo $PPID >stopped; kill -STOP $PPID; }\"\n",
-    );
-    let mut command = Command::new(program());
-    command.args(["launch", "-n", "2", "--grace", "1", "--", "train", "config.toml"]);
-    command.args(["--run-dir", "run"]).args(SETTINGS).current_dir(bench.path(""));
-    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
-    command.env("HOOKRACK_TIMEOUT", "10");
-    let ran = Ran::of(&mut command);
+    let stops = "iter = 3\nhow = 'shell'\n\
+                 command = 'test $RANK = 0 || { echo $PPID >stopped; kill -STOP $PPID; }'";
+    let bench = Bench::new(&faulty("stops", "before_train_iter", stops));
+    let launch =
+        ["launch", "-n", "2", "--grace", "1", "--", "train", "config.toml", "--run-dir", "run"];
+    let mut command = bench.command(launch.iter().chain(&SETTINGS));
+    let ran = Ran::of(command.env("HOOKRACK_TIMEOUT", "10"));
     ran.expect(7)
         .says(&["rank 1 (", ") stopped responding; its last known position was iteration"]);
     let pid = bench.read("stopped");
@@ -156,9 +143,7 @@ fn a_rank_that_is_stopped_under_launch_is_named_and_does_not_stay_behind() {
 /// On rank 1 a hook cannot be made. The others are about to form a process group, in which they would wait for it until the timeout.
 #[test]
 fn a_rank_that_cannot_start_is_named_at_once() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Picky\"\nname = \"p\"\ncolour = \"red on rank 0\"\n",
-    );
+    let bench = Bench::new(&hook("Picky", "name = 'p'\ncolour = 'red on rank 0'"));
     let world = World::new(&bench, 3, "600");
     let began = Instant::now();
     let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &[]));
@@ -172,7 +157,7 @@ fn a_rank_that_cannot_start_is_named_at_once() {
         assert!(said[0].contains(wanted), "{wanted}: {}", said[0]);
     }
     assert_plain(&said[0]);
-    let record: serde_json::Value = serde_json::from_str(&bench.read("run/run.json")).unwrap();
+    let record = bench.json("run/run.json");
     assert_eq!(record["outcome"], "failed");
 }
 
@@ -233,13 +218,13 @@ fn assert_differ(bench: &Bench, more: &[&str], more_of_rank_1: &[&str], wanted: 
 
 #[test]
 fn a_rank_with_another_build_of_a_plugin_is_named_before_the_first_step() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     fs::create_dir(bench.path("others")).unwrap();
     // Bytes after the last section are not loaded, but change the checksum of the file.
     let mut library = fs::read(bench.path("plugins/libema.so")).unwrap();
     library.push(0);
     fs::write(bench.path("others/libema.so"), library).unwrap();
-    let others = ["-s", "plugins.dirs=[\"others\"]"];
+    let others = ["plugins.dirs=[\"others\"]"];
     assert_differ(&bench, &[], &others, "rank 1 differs from rank 0 in library libema.so");
 }
 
@@ -260,14 +245,14 @@ fn a_rank_with_another_data_file_is_named_before_the_first_step() {
         )
     };
     let wanted = "rank 1 differs from rank 0 in data file table.csv:";
-    assert_differ(&bench, &["-s", &data("here")], &["-s", &data("there")], wanted);
+    assert_differ(&bench, &[&data("here")], &[&data("there")], wanted);
 }
 
 #[test]
 fn verify_resume_works_on_two_ranks() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     let args = ["verify-resume", "config.toml", "--at", "2", "--steps", "2", "--ranks", "2"];
-    let more = ["-s", "default_hooks.logger.interval=1", "-s", "model.dropout=0.3"];
+    let more = ["default_hooks.logger.interval=1", "model.dropout=0.3"];
     let proved: Ran = bench.run(args.iter().chain(&more));
     proved.expect(0).prints(&["identical: ", "bit for bit"]);
     bench.run(args[..7].iter().chain(&["3"])).expect(5).says(&["cannot be divided among 3 ranks"]);
@@ -275,7 +260,7 @@ fn verify_resume_works_on_two_ranks() {
     bench.run(short).expect(5).says(&["the run ended before iteration 5 (AT + STEPS)"]);
 }
 
-const STAGES: [&str; 2] = ["-s", "schedule={type=\"OneFOneB\",stages=2,microbatches=2}"];
+const STAGES: [&str; 1] = ["schedule={type=\"OneFOneB\",stages=2,microbatches=2}"];
 
 #[test]
 fn a_stage_that_hangs_is_named_with_the_action_it_is_in() {
@@ -304,7 +289,7 @@ fn a_stage_that_hangs_is_named_with_the_action_it_is_in() {
 fn a_stage_that_is_stopped_is_named_with_its_last_position() {
     let bench = Bench::new("");
     let world = World::new(&bench, 2, "20");
-    let more = [&["-s", "train.max_epochs=1000000"], &STAGES[..]].concat();
+    let more = [&["train.max_epochs=1000000"], &STAGES[..]].concat();
     let mut ranks = [0, 1].map(|rank| world.start(rank, &more));
     until("the ranks train", || bench.path("run/checkpoints/latest").exists());
     signal(&ranks[1], "STOP");

@@ -1,13 +1,11 @@
 //! Hooks on several ranks: failures, hooks of the main rank, hooks in C.
 
-use crate::ranks::{alone, launched, values};
-use crate::workbench::{Bench, RunFolder};
+use crate::ranks::{alone, launched};
+use crate::workbench::{self, Bench};
 use crate::workshop::compile_c;
 
 fn faulty(at: &str, how: &str, more: &str) -> String {
-    format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = 2\nhow = \"{how}\"\n{more}"
-    )
+    workbench::faulty("bad", at, &format!("iter = 2\nhow = '{how}'\n{more}"))
 }
 
 /// The log of a rank.
@@ -30,7 +28,7 @@ fn a_hook_that_fails_on_one_rank_fails_on_all_without_a_timeout() {
         let more = format!("fails_on = 1\non_error = \"{policy}\"\n");
         let bench = Bench::new(&faulty(at, "collective", &more));
         launched(&bench, 2, "run", &[]).expect(0);
-        let record = RunFolder { path: bench.path("run") }.record();
+        let record = bench.folder("run").record();
         assert_eq!((&record["outcome"], &record["iter"]), (&"completed".into(), &6.into()));
         for (rank, wanted) in
             [(0, "it has failed on rank 1: it failed on purpose"), (1, "it failed on purpose")]
@@ -81,7 +79,7 @@ fn requests_and_failures_of_a_hook_on_the_main_rank_apply_to_all_ranks() {
             "ranks = \"main\"\non_error = \"abort\"\n",
         ));
         launched(&bench, 2, "run", &[]).expect(code);
-        let record = RunFolder { path: bench.path("run") }.record();
+        let record = bench.folder("run").record();
         assert_eq!((&record["outcome"], &record["iter"]), (&outcome.into(), &2.into()), "{how}");
     }
 }
@@ -93,10 +91,10 @@ fn hooks_in_c_have_collectives_and_choose_their_ranks() {
     );
     compile_c("../plugins/ranks_c", &bench.path("plugins/libranks_c.so"), &["-shared", "-lm"]);
     launched(&bench, 2, "run", &[]).expect(0);
-    let sums = values(&RunFolder { path: bench.path("run") }, "train/rank_sum");
+    let sums = bench.folder("run").series("train/rank_sum");
     assert_eq!(sums, [3.0; 6]);
     let said = |rank| log(&bench, rank).matches("the main rank alone says this").count();
     assert_eq!([said(0), said(1)], [1, 0]);
     let one = alone(&bench, 1, "one", &[]);
-    assert_eq!(values(&one, "train/rank_sum"), [1.0; 6]);
+    assert_eq!(one.series("train/rank_sum"), [1.0; 6]);
 }

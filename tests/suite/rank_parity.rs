@@ -3,8 +3,8 @@
 
 #![expect(clippy::print_stdout, reason = "the long form reports the differences")]
 
-use crate::ranks::{furthest as furthest_weight, hookrack, values};
-use crate::workbench::{Bench, Ran, RunFolder};
+use crate::ranks::furthest as furthest_weight;
+use crate::workbench::{Bench, RunFolder};
 use std::collections::BTreeMap;
 
 /// How much losses, metrics and weights of about 1 may differ.
@@ -130,7 +130,7 @@ fn ranks_train_what_one_process_trains_step_by_step() {
 /// Trains in one process, with the micro-batches of this many ranks; saves after the last step.
 fn alone(bench: &Bench, case: &Case, ranks: usize, steps: u64, name: &str) -> RunFolder {
     let parts = format!("train.accumulation={}", case.micro_batches(ranks));
-    bench.trained(name, &["-s", &parts, "--save-at", &steps.to_string()])
+    bench.trained(name, &[&parts, "--save-at", &steps.to_string()])
 }
 
 /// A run that moves from one process to two ranks, to four and back equals one that did not.
@@ -142,13 +142,13 @@ fn move_along(bench: &Bench, case: &Case, steps: u64) {
         let parts = case.micro_batches(4) / if case.is_normed { 1 } else { ranks };
         let (count, parts) = (ranks.to_string(), format!("train.accumulation={parts}"));
         let launch = ["launch", "-n", &count, "--", "train", "config.toml", "--run-dir", "moved"];
-        let more = ["--resume", "-s", &parts, "--until", &until.to_string()];
-        Ran::of(&mut hookrack(bench, &[&launch[..], &more].concat())).expect(0);
+        let more = ["--resume", &parts, "--until", &until.to_string()];
+        bench.run([&launch[..], &more].concat()).expect(0);
         seen.extend(rows(bench, ranks));
     }
-    let moved = RunFolder { path: bench.path("moved") };
+    let moved = bench.folder("moved");
     assert_eq!(seen, wanted, "{}: other samples in the run that moved", case.name);
-    let [left, right] = [&stayed, &moved].map(|run| values(run, "train/loss"));
+    let [left, right] = [&stayed, &moved].map(|run| run.series("train/loss"));
     assert_eq!(left.len() as u64, steps);
     let losses = furthest(&left, &right);
     let last = format!("checkpoints/iter_{steps:07}/model.safetensors");
@@ -166,12 +166,12 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
     let seen = rows(bench, 1);
     let count = ranks.to_string();
     let train = ["launch", "-n", &count, "--", "train", "config.toml", "--run-dir", &several];
-    Ran::of(&mut hookrack(bench, &train)).expect(0);
-    let run = RunFolder { path: bench.path(&several) };
+    bench.run(train).expect(0);
+    let run = bench.folder(&several);
     let name = case.name;
     assert_eq!(seen.len() as u64, steps);
     assert_eq!(seen, rows(bench, ranks), "{name}: other samples on {ranks} ranks");
-    let losses = [&one, &run].map(|run| values(run, "train/loss"));
+    let losses = [&one, &run].map(|run| run.series("train/loss"));
     assert_eq!(losses[0].len() as u64, steps);
     let far = furthest(&losses[0], &losses[1]);
     // With two ranks every sum has two terms: it is the same in either order. Batch norms sum over the rows of a rank first.
@@ -179,7 +179,7 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
     println!("{name}, {ranks} ranks, {steps} steps: losses differ by {far:e} at most");
     assert!(far <= if is_exact { 0.0 } else { BOUND }, "{name}, {ranks} ranks: {far:e}");
     for metric in ["val/loss", "val/Loss", "val/Accuracy"] {
-        let [left, right] = [&one, &run].map(|run| values(run, metric));
+        let [left, right] = [&one, &run].map(|run| run.series(metric));
         assert!(!left.is_empty(), "{name}: {metric}");
         if is_exact || metric == "val/Accuracy" {
             assert_eq!(left, right, "{name}, {ranks} ranks: {metric}");

@@ -1,59 +1,38 @@
 //! Several ranks train one run: the same samples, the same numbers, and an end that all agree on.
 
 use crate::patience::{until, wait};
-use crate::workbench::{Bench, Ran, RunFolder, program, wide_tensors};
+use crate::workbench::{self, Bench, Ran, RunFolder, hook, wide_tensors};
 use std::fs::File;
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Instant;
 
 /// A config whose run several ranks can share: 16 samples an epoch in batches of 8, and plain SGD.
 const SHARED: &[&str] = &[
-    "-s",
     "data.train.samples=18",
-    "-s",
     "data.val.samples=13",
-    "-s",
     "train.batch_size=8",
-    "-s",
     "train.max_epochs=3",
-    "-s",
     "optimizer={_delete_=true,type=\"SGD\",lr=0.1}",
-    "-s",
     "default_hooks.logger.interval=1",
-    "-s",
     "data.train.drop_last=true",
 ];
-
-pub(crate) fn hookrack(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(args).current_dir(bench.path(""));
-    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
-    command
-}
 
 /// Trains on this many ranks.
 pub(crate) fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
     let ranks = ranks.to_string();
     let all =
         [&["launch", "-n", &ranks, "--", "train", "config.toml", "--run-dir", run], SHARED, more];
-    Ran::of(&mut hookrack(bench, &all.concat()))
+    bench.run(all.concat())
 }
 
 /// Trains in one process, with micro-batches.
 pub(crate) fn alone(bench: &Bench, parts: usize, run: &str, more: &[&str]) -> RunFolder {
     let parts = format!("train.accumulation={parts}");
-    let all = [&["train", "config.toml", "--run-dir", run, "-s", &parts], SHARED, more];
-    Ran::of(&mut hookrack(bench, &all.concat())).expect(0);
-    RunFolder { path: bench.path(run) }
+    bench.trained(run, &[&[parts.as_str()], SHARED, more].concat())
 }
 
 pub(crate) const LAST: &str = "checkpoints/iter_0000006/model.safetensors";
-
-/// Every value of a scalar, in order.
-pub(crate) fn values(run: &RunFolder, name: &str) -> Vec<f64> {
-    run.scalars().iter().filter_map(|line| line[name].as_f64()).collect()
-}
 
 pub(crate) fn furthest(run: &RunFolder, other: &RunFolder, file: &str) -> f64 {
     let [left, right] = [run, other].map(|run| wide_tensors(&run.path.join(file)));
@@ -71,10 +50,10 @@ fn two_ranks_train_bit_for_bit_what_one_process_trains_in_two_micro_batches() {
     let bench = Bench::new("");
     let one = alone(&bench, 2, "one", &[]);
     launched(&bench, 2, "two", &[]).expect(0);
-    let two = RunFolder { path: bench.path("two") };
+    let two = bench.folder("two");
     assert_eq!(one.tensors(LAST), two.tensors(LAST));
     for name in ["train/loss", "val/Accuracy"] {
-        assert_eq!(values(&one, name), values(&two, name), "{name}");
+        assert_eq!(one.series(name), two.series(name), "{name}");
     }
     let samples = |run: &RunFolder| -> Vec<_> {
         run.scalars().iter().map(|line| line["samples"].clone()).collect()
@@ -88,10 +67,10 @@ fn four_ranks_differ_from_one_process_by_the_order_of_summation_alone() {
     let bench = Bench::new("");
     let one = alone(&bench, 4, "one", &[]);
     launched(&bench, 4, "four", &[]).expect(0);
-    let four = RunFolder { path: bench.path("four") };
+    let four = bench.folder("four");
     // Six steps, each with gradients that are sums of four numbers below 1: a few units in the last place of a float.
     assert!(furthest(&one, &four, LAST) < 1e-5);
-    assert_eq!(values(&one, "val/Accuracy"), values(&four, "val/Accuracy"));
+    assert_eq!(one.series("val/Accuracy"), four.series("val/Accuracy"));
 }
 
 #[test]
@@ -99,9 +78,9 @@ fn metrics_of_training_are_merged_in_every_iteration() {
     let bench = Bench::new("[[metrics]]\ntype = \"F1\"\nphase = [\"train\", \"val\"]\n");
     let one = alone(&bench, 2, "one", &[]);
     launched(&bench, 2, "two", &[]).expect(0);
-    let two = RunFolder { path: bench.path("two") };
+    let two = bench.folder("two");
     for name in ["train/F1", "val/F1"] {
-        let (one, two) = (values(&one, name), values(&two, name));
+        let (one, two) = (one.series(name), two.series(name));
         assert!(!one.is_empty(), "{name}");
         assert_eq!(one, two, "{name}");
     }
@@ -112,28 +91,24 @@ fn a_run_moves_to_another_number_of_ranks_at_a_checkpoint() {
     let bench = Bench::new("");
     let one = alone(&bench, 4, "one", &[]);
     alone(&bench, 4, "moved", &["--until", "1"]);
-    launched(&bench, 2, "moved", &["--resume", "--until", "2", "-s", "train.accumulation=2"])
-        .expect(0);
-    launched(&bench, 4, "moved", &["--resume", "--until", "4", "-s", "train.accumulation=1"])
-        .expect(0);
+    launched(&bench, 2, "moved", &["--resume", "--until", "2", "train.accumulation=2"]).expect(0);
+    launched(&bench, 4, "moved", &["--resume", "--until", "4", "train.accumulation=1"]).expect(0);
     let moved = alone(&bench, 4, "moved", &["--resume"]);
     assert!(furthest(&one, &moved, LAST) < 1e-5);
-    assert_eq!(values(&one, "val/Accuracy"), values(&moved, "val/Accuracy"));
+    assert_eq!(one.series("val/Accuracy"), moved.series("val/Accuracy"));
     assert_eq!(moved.record()["iter"], 6);
 }
 
 fn faulty(at: &str, how: &str) -> String {
     let iter = if ["on_attach", "before_run", "before_train"].contains(&at) { 0 } else { 2 };
-    format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = {iter}\non_error = \"abort\"\nhow = \
-         \"{how}\"\nrank = 1\n"
-    )
+    let settings = format!("iter = {iter}\non_error = 'abort'\nhow = '{how}'\nrank = 1");
+    workbench::faulty("bad", at, &settings)
 }
 
 /// One of two ranks, started without a launcher.
 fn rank(bench: &Bench, rank: usize, port: u16, timeout: &str, more: &[&str]) -> Child {
     let all = [&["train", "config.toml", "--run-dir", "run"], SHARED, more].concat();
-    let mut command = hookrack(bench, &all);
+    let mut command = bench.command(&all);
     let (rank, port) = (rank.to_string(), port.to_string());
     command.envs([("RANK", rank.as_str()), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "127.0.0.1")]);
     command.envs([
@@ -193,7 +168,7 @@ fn what_a_hook_on_one_rank_does_is_agreed_on_by_all() {
         let bench = Bench::new(&faulty(at, how));
         let (ended, said) = ends(&bench, both(&bench, "60", &[]));
         assert_eq!(ended, codes.map(Some), "{at} {how}: {said} / {}", bench.read("said_1"));
-        let record = RunFolder { path: bench.path("run") }.record();
+        let record = bench.folder("run").record();
         assert_eq!(
             (&record["outcome"], &record["iter"]),
             (&outcome.into(), &iter.into()),
@@ -208,7 +183,7 @@ fn what_a_hook_on_one_rank_does_is_agreed_on_by_all() {
             assert!(bench.path(&model).exists(), "{at} {how}: no {model}");
         }
         // In every iteration from the second on, instead of one in two.
-        let validations = values(&RunFolder { path: bench.path("run") }, "val/Accuracy").len();
+        let validations = bench.folder("run").series("val/Accuracy").len();
         assert!(outcome != "completed" || validations == if how == "validate" { 5 } else { 3 });
         // Also of a run that failed.
         let costs = &record["ranks"]["hook_costs"]["MainHook"];
@@ -227,7 +202,7 @@ fn a_role_that_fails_on_one_rank_ends_the_run_on_all() {
         for wanted in ["rank 1 (", "on_optimizer_step", "on purpose"] {
             assert!(said.contains(wanted), "{wanted}: {said}");
         }
-        let record = RunFolder { path: bench.path("run") }.record();
+        let record = bench.folder("run").record();
         assert_eq!(record["outcome"], "failed");
     }
 }
@@ -241,10 +216,9 @@ fn a_rank_that_dies_is_named_with_where_it_was() {
     {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
-    let record = RunFolder { path: bench.path("run") }.record();
+    let record = bench.folder("run").record();
     assert_eq!(record["outcome"], "failed");
-    let flight: serde_json::Value =
-        serde_json::from_str(&bench.read("run/ranks/rank_0.flight.json")).unwrap();
+    let flight = bench.json("run/ranks/rank_0.flight.json");
     assert!(flight["entries"].as_array().is_some_and(|it| !it.is_empty()), "{flight}");
 }
 
@@ -281,7 +255,7 @@ fn a_rank_that_does_not_start_is_named() {
 #[test]
 fn a_rank_with_another_config_is_named_before_anything_is_written() {
     let bench = Bench::new("");
-    let (codes, said) = ends(&bench, both(&bench, "60", &["-s", "train.seed=7"]));
+    let (codes, said) = ends(&bench, both(&bench, "60", &["train.seed=7"]));
     assert_eq!(codes, [Some(2); 2], "{said}");
     assert!(said.contains("rank 1 differs from rank 0 in train.seed"), "{said}");
     assert!(!bench.path("run").exists(), "nothing was written");
@@ -297,7 +271,7 @@ fn every_rank_has_a_log_and_rank_0_has_the_files() {
         .filter(|name| bench.path("run").join(name).exists())
         .collect();
     assert_eq!(names.len(), 4, "{names:?}");
-    let ranks = &RunFolder { path: bench.path("run") }.record()["ranks"];
+    let ranks = &bench.folder("run").record()["ranks"];
     assert_eq!(ranks["world"], 2);
     let cost = &ranks["hook_costs"]["MainHook"];
     let [min, mean, max] = ["min_s", "mean_s", "max_s"].map(|key| cost[key].as_f64().unwrap());
@@ -313,7 +287,7 @@ fn collective(at: &str, more: &str) -> String {
 fn a_hook_sums_gathers_and_copies_over_all_ranks() {
     let bench = Bench::new(&collective("after_train_iter", ""));
     launched(&bench, 2, "two", &[]).expect(0);
-    let sums = |run| values(&RunFolder { path: bench.path(run) }, "train/sum_of_ranks");
+    let sums = |run| bench.folder(run).series("train/sum_of_ranks");
     assert_eq!(sums("two"), [3.0; 5]);
     alone(&bench, 1, "one", &[]);
     assert_eq!(sums("one"), [1.0; 5]);
@@ -340,24 +314,23 @@ fn a_collective_where_another_rank_may_never_arrive_is_refused_not_waited_for() 
 
 #[test]
 fn a_collective_at_a_point_of_every_phase_is_for_training_alone() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"SumsAfterIters\"\n");
+    let bench = Bench::new(&hook("SumsAfterIters", ""));
     launched(&bench, 2, "all", &[]).expect(4).says(&[
         "a collective is not allowed at after_iter, because ranks may have different numbers of batches",
     ]);
-    launched(&bench, 2, "train", &["-s", "custom_hooks.0.phase=train"]).expect(0);
+    launched(&bench, 2, "train", &["custom_hooks.0.phase=train"]).expect(0);
 }
 
 #[test]
 fn how_gradients_are_sent_does_not_change_what_is_trained() {
     let bench = Bench::new("");
     launched(&bench, 2, "plain", &[]).expect(0);
-    let small =
-        ["-s", "distributed.bucket_mb=0.001", "-s", "distributed.find_unused_parameters=true"];
+    let small = ["distributed.bucket_mb=0.001", "distributed.find_unused_parameters=true"];
     launched(&bench, 2, "small", &small).expect(0);
-    let [plain, small] = ["plain", "small"].map(|run| RunFolder { path: bench.path(run) });
+    let [plain, small] = ["plain", "small"].map(|run| bench.folder(run));
     assert_eq!(plain.tensors(LAST), small.tensors(LAST));
     // Two numbers below 1 and their sum, rounded to half precision, are off by 2^-10 at most; six steps at a rate of 0.1.
-    launched(&bench, 2, "half", &["-s", "distributed.fp16_compression=true"]).expect(0);
-    let far = furthest(&plain, &RunFolder { path: bench.path("half") }, LAST);
+    launched(&bench, 2, "half", &["distributed.fp16_compression=true"]).expect(0);
+    let far = furthest(&plain, &bench.folder("half"), LAST);
     assert!(far > 0.0 && far < 6.0 * 0.1 / 1024.0, "{far}");
 }

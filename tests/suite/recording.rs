@@ -3,7 +3,7 @@
 
 use crate::event_files::shown;
 use crate::faults;
-use crate::workbench::{Bench, Ran, RunFolder};
+use crate::workbench::{Bench, Ran, RunFolder, hook};
 
 /// The loss at each iteration, as the config of two hooks has it: by the host, and by a hook of its own.
 fn losses(run: &RunFolder) -> Vec<(u64, f64)> {
@@ -14,13 +14,12 @@ fn losses(run: &RunFolder) -> Vec<(u64, f64)> {
 }
 
 /// Forty iterations in one epoch.
-const FORTY: [&str; 4] = ["-s", "data.train.samples=160", "-s", "train.max_epochs=1"];
+const FORTY: [&str; 2] = ["data.train.samples=160", "train.max_epochs=1"];
 
 #[test]
 fn files_have_the_values_that_were_put_and_no_median_of_them() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"TensorboardHook\"\n");
-    let each =
-        bench.trained("each", &[&FORTY[..], &["-s", "default_hooks.logger.interval=1"]].concat());
+    let bench = Bench::new(&hook("TensorboardHook", ""));
+    let each = bench.trained("each", &[&FORTY[..], &["default_hooks.logger.interval=1"]].concat());
     let all = losses(&each);
     assert_eq!(all.iter().map(|(iter, _)| *iter).collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
     // The mean over the epoch is made of the same numbers, by another hook's arithmetic.
@@ -35,8 +34,7 @@ fn files_have_the_values_that_were_put_and_no_median_of_them() {
     let some = bench.trained("some", &FORTY);
     assert_eq!(losses(&some), [all[19], all[39]]);
     // And with every value kept, the files are the same as if each iteration were a line on the console.
-    let kept =
-        bench.train("kept", &[&FORTY[..], &["-s", "default_hooks.logger.record=all"]].concat());
+    let kept = bench.train("kept", &[&FORTY[..], &["default_hooks.logger.record=all"]].concat());
     kept.0.expect(0);
     assert_eq!(losses(&kept.1), all);
     let lines = kept.0.stdout.lines().filter(|line| line.starts_with("epoch 1/1  iter ")).count();
@@ -50,7 +48,7 @@ fn files_have_the_values_that_were_put_and_no_median_of_them() {
 #[test]
 fn the_console_says_what_it_shows_a_median_of() {
     let bench = Bench::new("");
-    let (ran, _) = bench.train("run", &["-s", "default_hooks.logger.interval=1"]);
+    let (ran, _) = bench.train("run", &["default_hooks.logger.interval=1"]);
     let said = "loss: median of the last 20 iterations; the files have the raw values";
     assert_eq!(
         ran.expect(0).stdout.lines().filter(|line| *line == said).count(),
@@ -62,9 +60,9 @@ fn the_console_says_what_it_shows_a_median_of() {
 
 #[test]
 fn a_run_that_is_resumed_has_every_value_once() {
-    let keeps = ["-s", "default_hooks.logger.record=all"];
+    let keeps = ["default_hooks.logger.record=all"];
     let more = [&FORTY[..], &keeps].concat();
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"TensorboardHook\"\n");
+    let bench = Bench::new(&hook("TensorboardHook", ""));
     let whole = bench.trained("whole", &more);
     bench.trained("run", &[&more[..], &["--until", "17"]].concat());
     let run = bench.trained("run", &[&more[..], &["--resume"]].concat());
@@ -93,7 +91,7 @@ fn full(fault: &str, file: &str, more: &str) -> (Bench, Ran, RunFolder) {
     let faults =
         [("FAULT", fault), ("FAULT_IN", file), ("FAULT_WHILE", condition.to_str().unwrap())];
     let ran = Ran::from(faults::train(&bench, faults));
-    let run = RunFolder { path: bench.path("run") };
+    let run = bench.folder("run");
     (bench, ran, run)
 }
 
@@ -137,5 +135,5 @@ fn a_checkpoint_that_counts_on_records_which_cannot_be_written_is_not_made() {
         [("FAULT", "write-enospc"), ("FAULT_IN", "/metrics.json")],
     ));
     ran.expect(6).says(&["error: could not write ", "metrics.json: No space left on device"]);
-    assert_eq!(RunFolder { path: bench.path("run") }.checkpoints(), [""; 0]);
+    assert_eq!(bench.folder("run").checkpoints(), [""; 0]);
 }

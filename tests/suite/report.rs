@@ -1,6 +1,6 @@
 //! What a run shows: lines for a person, lines for a program, and a page at the end.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, hook};
 use serde_json::Value as Json;
 use std::fs;
 
@@ -45,7 +45,7 @@ fn a_run_ends_with_a_page_that_has_curves_metrics_times_config_and_environment()
 #[test]
 fn the_page_of_a_run_with_infinite_weights_says_so() {
     let bench = Bench::new(MORE);
-    let (ran, run) = bench.train("run", &["-s", "optimizer.lr=1e30"]);
+    let (ran, run) = bench.train("run", &["optimizer.lr=1e30"]);
     ran.expect(0).prints(&["warning: the weights are NaN or infinite"]);
     assert!(run.text("report.html").contains("Warning: the weights are NaN or infinite"));
     assert!(!bench.trained("other", &[]).text("report.html").contains("Warning: "));
@@ -94,8 +94,7 @@ fn a_pipe_gets_plain_lines_quiet_none_and_json_one_object_a_line() {
 
 #[test]
 fn with_json_log_lines_and_failures_are_objects_too() {
-    let bench =
-        Bench::new("[[custom_hooks]]\ntype = \"TextLoggerHook\"\ntext = \"a \\\"word\\\"\"\n");
+    let bench = Bench::new(&hook("TextLoggerHook", "text = \"a \\\"word\\\"\""));
     let objects = |stderr: &str| -> Vec<Json> {
         stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
@@ -107,7 +106,7 @@ fn with_json_log_lines_and_failures_are_objects_too() {
     // The file of the run stays for people.
     assert!(run.text("log.txt").contains("INFO"));
 
-    let (ran, _) = bench.train("bad", &["--json", "-s", "train.max_epochs=none"]);
+    let (ran, _) = bench.train("bad", &["--json", "train.max_epochs=none"]);
     let lines = objects(&ran.expect(2).stderr);
     assert_eq!(
         (lines.len(), &lines[0]["level"], &lines[0]["code"]),

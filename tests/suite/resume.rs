@@ -1,8 +1,7 @@
 //! A run that ended early resumes bit for bit as if it had not been interrupted.
 
 use crate::event_files;
-use crate::workbench::{Bench, RunFolder};
-use serde_json::Value as Json;
+use crate::workbench::{Bench, RunFolder, faulty, hook};
 use std::fs;
 
 /// Randomness in the model, averaged weights, a schedule, metrics of training and validation, checkpoints in the
@@ -30,16 +29,8 @@ how = "stop"
 "#;
 
 /// Ten iterations an epoch, three epochs.
-const SETTINGS: [&str; 8] = [
-    "-s",
-    "model.dropout=0.3",
-    "-s",
-    "data.train.samples=40",
-    "-s",
-    "train.max_epochs=3",
-    "-s",
-    "optimizer.type=AdamW",
-];
+const SETTINGS: [&str; 4] =
+    ["model.dropout=0.3", "data.train.samples=40", "train.max_epochs=3", "optimizer.type=AdamW"];
 
 fn bench() -> Bench {
     Bench::new(RICH)
@@ -64,8 +55,7 @@ pub(crate) fn assert_same(one: &RunFolder, two: &RunFolder, what: &str) {
         assert!(!left.is_empty() && left == right, "{what}: {kind} differs");
     }
     let state = |run: &RunFolder| {
-        let text = run.text(&format!("checkpoints/{last}/state.json"));
-        let mut state: Json = serde_json::from_str(&text).unwrap();
+        let mut state = run.json(&format!("checkpoints/{last}/state.json"));
         state["provenance"].take();
         // Its files are named by time and process; their contents are compared below.
         if let Some(writers) = state["writers"].as_object_mut() {
@@ -105,7 +95,7 @@ fn a_run_resumes_bit_for_bit_wherever_it_was_interrupted() {
         let name = format!("cut{number}");
         let bad = |key: &str, value: &str| format!("custom_hooks.bad.{key}={value}");
         let (at, how, iter) = (bad("at", at), bad("how", how), bad("iter", &iter.to_string()));
-        let (ran, _) = train(&bench, &name, &["--resume", "-s", &at, "-s", &how, "-s", &iter]);
+        let (ran, _) = train(&bench, &name, &["--resume", &at, &how, &iter]);
         assert!(ran.code != Some(0) || what == "by a hook", "{what}: it was not cut");
         let (ran, run) = train(&bench, &name, &["--resume"]);
         ran.expect(0);
@@ -121,7 +111,7 @@ fn a_run_in_sixteen_bits_resumes_bit_for_bit_with_its_loss_scale() {
     for precision in ["fp16", "bf16"] {
         let chosen = format!("train.precision={precision}");
         let sixteen = |name: &str, more: &[&str]| {
-            let more: Vec<_> = ["-s", &chosen, "-s", scaler].iter().chain(more).copied().collect();
+            let more: Vec<_> = [&chosen, scaler].iter().chain(more).copied().collect();
             train(&bench, &format!("{precision}-{name}"), &more)
         };
         let (ran, whole) = sixteen("whole", &[]);
@@ -136,7 +126,7 @@ fn a_run_in_sixteen_bits_resumes_bit_for_bit_with_its_loss_scale() {
             let bad = |key: &str, value: &str| format!("custom_hooks.bad.{key}={value}");
             let name = format!("{how}-{iter}");
             let (at, how, iter) = (bad("at", at), bad("how", how), bad("iter", &iter.to_string()));
-            let (ran, _) = sixteen(&name, &["--resume", "-s", &at, "-s", &how, "-s", &iter]);
+            let (ran, _) = sixteen(&name, &["--resume", &at, &how, &iter]);
             assert_ne!(ran.code, Some(0), "{name}: it was not cut");
             let (ran, run) = sixteen(&name, &["--resume"]);
             ran.expect(0);
@@ -149,7 +139,7 @@ fn a_run_in_sixteen_bits_resumes_bit_for_bit_with_its_loss_scale() {
 fn a_run_resumed_after_ten_million_samples_is_the_uninterrupted_one() {
     // How long an iteration took is never the same.
     let bench = Bench::new("[default_hooks]\ntimer = false\n");
-    let many = ["-s", "data.train.samples=20000000", "-s", "train.batch_size=1000000"];
+    let many = ["data.train.samples=20000000", "train.batch_size=1000000"];
     let until = |name: &str, more: &[&str]| {
         let (ran, run) = bench.train(name, &[&many[..], more].concat());
         ran.expect(0);
@@ -161,26 +151,20 @@ fn a_run_resumed_after_ten_million_samples_is_the_uninterrupted_one() {
     let run = until("cut", &["--until", "11", "--resume"]);
     assert!(run.record()["resumed_from"].as_str().unwrap().ends_with("iter_0000010"));
     assert_same(&whole, &run, "after ten million samples");
-    let state = run.text("checkpoints/iter_0000011/state.json");
-    let state: Json = serde_json::from_str(&state).unwrap();
+    let state = run.json("checkpoints/iter_0000011/state.json");
     assert_eq!(state["position"]["samples"], 11_000_000);
 }
 
 #[test]
 fn a_resumed_epoch_is_not_begun_again() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\n");
+    let bench = Bench::new(&hook("Recorder", "file = 'calls'"));
     let (at, how) = ("custom_hooks.bad.at=after_train_iter", "custom_hooks.bad.how=sigterm");
-    bench.write(
-        "config.toml",
-        &(bench.read("config.toml")
-            + "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"nowhere\"\nhow = \"stop\"\n"),
-    );
-    bench.train("run", &["-s", at, "-s", how, "-s", "custom_hooks.bad.iter=3"]).0.expect(143);
+    bench.add(&faulty("bad", "nowhere", "how = 'stop'"));
+    bench.train("run", &[at, how, "custom_hooks.bad.iter=3"]).0.expect(143);
     bench.take("calls");
     bench.train("run", &["--resume"]).0.expect(0);
-    let calls = bench.take("calls");
-    let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
-    let begun = |name: &str| points.iter().filter(|point| **point == name).count();
+    let points = bench.points("calls");
+    let begun = |name: &str| points.iter().filter(|point| *point == name).count();
     assert_eq!((begun("before_train"), begun("after_load_checkpoint")), (1, 1));
     assert_eq!((begun("before_train_epoch"), begun("before_train_iter")), (0, 1));
     assert_eq!((begun("after_train_epoch"), begun("after_cycle")), (1, 1));
@@ -202,13 +186,12 @@ fn a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used() {
 #[test]
 fn what_differs_is_reported_and_what_cannot_work_is_refused_until_it_is_forced() {
     let bench = bench();
-    train(&bench, "run", &["-s", "train.max_epochs=1"]).0.expect(0);
-    let (ran, run) =
-        train(&bench, "run", &["--resume", "-s", "custom_hooks.EMAIterHook.momentum=0.25"]);
+    train(&bench, "run", &["train.max_epochs=1"]).0.expect(0);
+    let (ran, run) = train(&bench, "run", &["--resume", "custom_hooks.EMAIterHook.momentum=0.25"]);
     ran.expect(0).says(&["custom_hooks.EMAIterHook.momentum: 0.25 was 0.5"]);
     assert_eq!(run.record()["iter"], 30);
 
-    let other = ["--resume", "-s", "train.seed=5", "-s", "train.max_epochs=4"];
+    let other = ["--resume", "train.seed=5", "train.max_epochs=4"];
     train(&bench, "run", &other).0.expect(2).says(&[
         "does not match this config",
         "train.seed: 5 was 1 (the order of the samples differs)",
@@ -223,8 +206,8 @@ fn what_differs_is_reported_and_what_cannot_work_is_refused_until_it_is_forced()
 #[test]
 fn another_optimizer_starts_without_state_by_force() {
     let bench = bench();
-    train(&bench, "run", &["-s", "train.max_epochs=1"]).0.expect(0);
-    let other = ["--resume", "-s", "optimizer={_delete_=true, type='Adagrad'}"];
+    train(&bench, "run", &["train.max_epochs=1"]).0.expect(0);
+    let other = ["--resume", "optimizer={_delete_=true, type='Adagrad'}"];
     let said = ["optimizer.type: \"Adagrad\" was", "--force"];
     train(&bench, "run", &other).0.expect(2).says(&said);
     let forced: Vec<_> = other.iter().copied().chain(["--force"]).collect();
@@ -247,7 +230,7 @@ fn a_checkpoint_may_be_named_and_later_ones_are_passed_over() {
     let args =
         ["train", "config.toml", "--resume", named, "--run-dir", "fork"].into_iter().chain(config);
     bench.run(args).expect(0);
-    let fork = RunFolder { path: bench.path("fork") };
+    let fork = bench.folder("fork");
     assert_eq!(fork.scalars()[0]["iter"], 15, "the first interval of the logger after 12");
     assert_eq!(fork.checkpoints().last(), whole.checkpoints().last());
 }
@@ -256,8 +239,7 @@ fn a_checkpoint_may_be_named_and_later_ones_are_passed_over() {
 fn two_processes_do_not_train_in_one_folder() {
     let bench = bench();
     let (_, run) = train(&bench, "run", &[]);
-    let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let _lock = run.lock();
     train(&bench, "run", &["--resume"]).0.expect(6).says(&["is in use by another process"]);
 }
 
@@ -280,7 +262,7 @@ fn a_completed_run_says_so_and_stays_as_it_is() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\n",
     );
-    let off = ["-s", "default_hooks.checkpoint=false"];
+    let off = ["default_hooks.checkpoint=false"];
     for (name, settings) in [("on", &[][..]), ("off", &off), ("gone", &[])] {
         let run = bench.trained(name, settings);
         if name == "gone" {
@@ -296,13 +278,13 @@ fn a_completed_run_says_so_and_stays_as_it_is() {
         ]);
         let args = ["train", "config.toml", "--json", "--resume", name];
         let ran = bench.run(args.iter().chain(settings));
-        let said: Json = serde_json::from_str(ran.expect(0).stdout.trim()).unwrap();
+        let said = ran.expect(0).json();
         assert_eq!((&said["outcome"], &said["iter"]), (&"completed".into(), &4.into()));
         assert_eq!(files(&run.path), before, "{name}");
         assert_eq!(bench.read("calls"), "", "no hook is called");
     }
     // Longer: from the last checkpoint on, and without one not at all.
-    let longer = ["--resume", "-s", "train.max_epochs=3"];
+    let longer = ["--resume", "train.max_epochs=3"];
     assert_eq!(bench.trained("on", &longer).record()["iter"], 6);
     let before = files(&bench.path("gone"));
     bench.train("gone", &longer).0.expect(2).says(&[
@@ -312,16 +294,18 @@ fn a_completed_run_says_so_and_stays_as_it_is() {
     assert_eq!(files(&bench.path("gone")), before);
 }
 
+/// Each iteration is logged, in TensorBoard too.
+const SHOWN: &str = "[default_hooks]\nlogger = { interval = 1 }\n\
+                     [[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n";
+
 #[test]
 fn what_a_run_left_before_its_first_checkpoint_is_set_aside_and_not_cut() {
-    let bench = Bench::new(
-        "[default_hooks]\nlogger = { interval = 1 }\n[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n\
-         [[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"before_train_iter\"\nhow = \"sigkill\"\n",
-    );
+    let bad = faulty("bad", "before_train_iter", "how = 'sigkill'");
+    let bench = Bench::new(&format!("{SHOWN}{bad}"));
     for (number, iter) in [("1", "2"), ("2", "2"), ("3", "9")] {
         let iter = format!("custom_hooks.bad.iter={iter}");
         let left = bench.read("run/metrics.json");
-        let (ran, run) = bench.train("run", &["--resume", "-s", &iter]);
+        let (ran, run) = bench.train("run", &["--resume", &iter]);
         assert_eq!(ran.code, if number == "3" { Some(0) } else { None }, "{}", ran.stderr);
         if number == "1" {
             continue;
@@ -333,18 +317,16 @@ fn what_a_run_left_before_its_first_checkpoint_is_set_aside_and_not_cut() {
         assert!(bench.path(&format!("{aside}/tb")).is_dir());
         assert_eq!(run.scalars()[0]["iter"], 1, "each line is there once");
     }
-    let run = RunFolder { path: bench.path("run") };
+    let run = bench.folder("run");
     assert_eq!(run.record()["outcome"], "completed");
     assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
 }
 
 #[test]
 fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was() {
-    let bench = Bench::new(
-        "[default_hooks]\nlogger = { interval = 1 }\n[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n\
-         [[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"number\"\non_error = \"abort\"\n\
-         [[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"nowhere\"\nhow = \"error\"\non_error = \"abort\"\n",
-    );
+    let keeper = hook("Keeper", "name = 'keeper'\nwhat = 'number'\non_error = 'abort'");
+    let bad = faulty("bad", "nowhere", "how = 'error'\non_error = 'abort'");
+    let bench = Bench::new(&format!("{SHOWN}{keeper}{bad}"));
     let run = bench.trained("run", &[]);
     let before = files(&run.path);
     let refuses = ("custom_hooks.keeper.refuses=true", 6, "could not load its state");
@@ -352,10 +334,10 @@ fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was
     let mut cases = vec![(refuses.0.to_owned(), refuses.1, refuses.2.to_owned())];
     cases.extend(["on_attach", "before_run", "before_train"].map(fails));
     let named = ["train", "config.toml", "--resume", "run/checkpoints/iter_0000002"];
-    let newest = ["train", "config.toml", "--resume", "run", "-s", "train.max_epochs=3"];
+    let newest = ["train", "config.toml", "--resume", "run", "train.max_epochs=3"];
     for (set, code, words) in cases {
         for args in [&named[..], &newest] {
-            let ran = bench.run(args.iter().copied().chain(["-s", &set]));
+            let ran = bench.run(args.iter().copied().chain([set.as_str()]));
             ran.expect(code).says(&[&words, "the run was not resumed: its files are unchanged"]);
             let now = files(&run.path);
             assert!(now.keys().eq(before.keys()), "{set}: {:?}", now.keys());
@@ -377,8 +359,7 @@ fn a_run_is_locked_before_it_is_read() {
     // Damaged, so that a reader would report the damage instead of the lock.
     let manifest = run.path.join("checkpoints/iter_0000004/MANIFEST.json");
     fs::write(&manifest, "nonsense").unwrap();
-    let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let _lock = run.lock();
     for path in ["run", "run/checkpoints", "run/checkpoints/iter_0000004"] {
         let ran = bench.run(["train", "config.toml", "--resume", path]);
         ran.expect(6).says(&["is in use by another process"]);

@@ -88,7 +88,7 @@ fn checkpoints_are_as_their_manifests_say_and_a_changed_one_is_refused() {
 fn two_runs_with_one_seed_are_bit_identical_and_another_seed_differs() {
     let bench = Bench::new("");
     let [one, two, other] = [("one", "1"), ("two", "1"), ("other", "2")]
-        .map(|(name, seed)| bench.trained(name, &["-s", &format!("train.seed={seed}")]));
+        .map(|(name, seed)| bench.trained(name, &[&format!("train.seed={seed}")]));
     for file in ["model.safetensors", "optimizer.safetensors"] {
         let bytes = |run: &RunFolder| {
             fs::read(run.path.join("checkpoints/iter_0000004").join(file)).unwrap()
@@ -108,8 +108,8 @@ fn the_norm_that_a_hook_in_c_reads_from_memory_is_the_hosts() {
         "[[custom_hooks]]\ntype = \"GradNormC\"\nname = \"grads\"\nscalar = \"norm\"\n\
          [[custom_hooks]]\ntype = \"HostNorm\"\nname = \"host\"\n[default_hooks]\nlogger = { interval = 1 }\n",
     );
-    for more in [&["-s", "train.clip_grad_norm=1e9"][..], &["-s", "train.accumulation=2"]] {
-        let run = bench.trained(&format!("run{}", more[1].len()), more);
+    for more in [&["train.clip_grad_norm=1e9"][..], &["train.accumulation=2"]] {
+        let run = bench.trained(&format!("run{}", more[0].len()), more);
         let lines = run.scalars();
         let lines: Vec<_> =
             lines.iter().filter(|line| line.get("hook/grads/norm").is_some()).collect();
@@ -127,7 +127,7 @@ fn clipping_bounds_the_gradients_and_the_norm_is_that_before_clipping() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"HostNorm\"\nname = \"host\"\n[default_hooks]\nlogger = { interval = 1 }\n",
     );
-    let run = bench.trained("run", &["-s", "train.clip_grad_norm=0.01"]);
+    let run = bench.trained("run", &["train.clip_grad_norm=0.01"]);
     let (before, after) = (run.scalar("hook/host/norm"), run.scalar("hook/host/own_norm"));
     assert!(before > 0.02 && (after - 0.01).abs() < 1e-4, "{before} {after}");
 }
@@ -179,7 +179,7 @@ fn a_folder_that_holds_no_run_is_refused_and_stays_as_it_is() {
         }
     }
     // The folder that `--resume` alone takes is the config's.
-    let more = ["train", "config.toml", "--resume", "-s", "run.dir=.", "-s", "run.name=project"];
+    let more = ["train", "config.toml", "--resume", "run.dir=.", "run.name=project"];
     bench.run(more).expect(2).says(&["project is not a run directory"]);
     assert!(contents(&bench.path("")) == before);
 
@@ -199,6 +199,6 @@ fn a_checkpoint_beside_other_things_begins_a_run_elsewhere() {
     fs::rename(bench.path("run/checkpoints/iter_0000002"), bench.path(checkpoint)).unwrap();
     bench.run(["train", "config.toml", "--resume", checkpoint]).expect(0);
     assert_eq!(bench.read("project/config.toml"), "mine");
-    let run = RunFolder { path: bench.path("runs/run") };
+    let run = bench.folder("runs/run");
     assert_eq!((run.record()["iter"].as_u64(), run.checkpoints().len()), (Some(4), 1));
 }

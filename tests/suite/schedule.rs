@@ -1,36 +1,29 @@
 //! `hookrack plan --schedule`: the plan of a pipeline, without starting a rank.
 
-use crate::workbench::{Bench, Ran, program};
+use crate::workbench::{Bench, Ran};
 use serde_json::{Value as Json, json};
-use std::process::Command;
 
 /// An MLP of five layers on batches of 8.
-const DEEP: [&str; 4] = ["-s", "model.hidden=[8, 8, 8, 8]", "-s", "train.batch_size=8"];
+const DEEP: [&str; 2] = ["model.hidden=[8, 8, 8, 8]", "train.batch_size=8"];
 
 fn plan(bench: &Bench, args: &[&str]) -> Ran {
-    let mut command = Command::new(program());
-    command.args(["plan", "config.toml"]).args(DEEP).args(args).current_dir(bench.path(""));
-    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
-    Ran::of(&mut command)
+    bench.run([&["plan", "config.toml"], &DEEP[..], args].concat())
 }
 
 fn json(bench: &Bench, args: &[&str]) -> Json {
     let args = [args, &["--json"]].concat();
-    serde_json::from_str(&plan(bench, &args).expect(0).stdout).unwrap()
+    plan(bench, &args).expect(0).json()
 }
-
-/// The model of the last checkpoint of two epochs of two iterations.
-const LAST: &str = "checkpoints/iter_0000004/model.safetensors";
 
 #[test]
 fn every_schedule_gives_the_same_result_in_one_process() {
     let bench = Bench::new("");
-    let split = bench.trained("split", &["-s", "train.accumulation=4"]);
-    let sizes = ["-s", "schedule.stages=1", "-s", "schedule.microbatches=4"];
+    let split = bench.trained("split", &["train.accumulation=4"]);
+    let sizes = ["schedule.stages=1", "schedule.microbatches=4"];
     for name in ["GPipe", "OneFOneB", "Interleaved1F1B"] {
         let kind = format!("schedule.type={name}");
-        let run = bench.trained(name, &[sizes.as_slice(), &["-s", &kind]].concat());
-        assert_eq!(run.tensors(LAST), split.tensors(LAST), "{name}");
+        let run = bench.trained(name, &[sizes.as_slice(), &[&kind]].concat());
+        assert_eq!(run.model(4), split.model(4), "{name}");
         for scalar in ["train/loss", "val/Accuracy", "val/loss"] {
             let values = [&run, &split].map(|run| run.scalar(scalar).to_bits());
             assert_eq!(values[0], values[1], "{name} {scalar}");
@@ -41,7 +34,7 @@ fn every_schedule_gives_the_same_result_in_one_process() {
 #[test]
 fn a_schedule_is_planned_with_stages_layers_and_a_drawing() {
     let bench = Bench::new("");
-    let four = ["-s", "schedule.microbatches=4"];
+    let four = ["schedule.microbatches=4"];
     let args = [&["--schedule", "OneFOneB", "--ranks", "2"], four.as_slice()].concat();
     plan(&bench, &args).expect(0).prints(&[
         "OneFOneB: 2 stages, 4 micro-batches of 2 rows, on 2 ranks\n",
@@ -75,7 +68,7 @@ fn every_schedule_has_its_bubble_and_its_live_micro_batches() {
     assert!((found["bubble"].as_f64().unwrap() - 1.0 / 17.0).abs() < 1e-12);
     assert_eq!(found["layout"].as_array().unwrap().len(), 4, "two chunks on each stage");
     // As configured, with two copies of the pipeline: neighbors in one are neighbors among all ranks.
-    let found = json(&bench, &["--schedule", "--ranks", "4", "-s", "schedule.microbatches=4"]);
+    let found = json(&bench, &["--schedule", "--ranks", "4", "schedule.microbatches=4"]);
     let ranks = |index: usize| found["layout"][index]["ranks"].clone();
     assert_eq!((&found["schedule"], &found["rows"]), (&json!("GPipe"), &json!(1)));
     assert_eq!([ranks(0), ranks(1)], [json!([0, 2]), json!([1, 3])]);
@@ -84,12 +77,12 @@ fn every_schedule_has_its_bubble_and_its_live_micro_batches() {
 #[test]
 fn layers_are_divided_as_configured_and_drawn_as_svg() {
     let bench = Bench::new("");
-    let args = ["--schedule", "GPipe", "-s", "schedule.split=[1, 4]", "--svg", "schedule.svg"];
+    let args = ["--schedule", "GPipe", "schedule.split=[1, 4]", "--svg", "schedule.svg"];
     let found = json(&bench, &args);
     assert_eq!(found["layout"][0]["layers"], json!(["layers.0"]));
     let svg = std::fs::read_to_string(bench.path("schedule.svg")).unwrap();
     assert_eq!(svg.matches("class=\"bar\"").count(), 2 * 2 * 8);
-    let args = ["--schedule", "GPipe", "-s", "schedule.split=time"];
+    let args = ["--schedule", "GPipe", "schedule.split=time"];
     let layers = |index: usize| json(&bench, &args)["layout"][index]["layers"].clone();
     assert!(!layers(0).as_array().unwrap().is_empty() && !layers(1).as_array().unwrap().is_empty());
 }
@@ -98,7 +91,6 @@ fn layers_are_divided_as_configured_and_drawn_as_svg() {
 fn activations_are_those_of_the_live_micro_batches_and_a_sharded_state_is_divided() {
     let bench = Bench::new("");
     let wide = ["model.hidden=[256, 256, 256]", "train.batch_size=512", "data.train.samples=512"];
-    let wide: Vec<_> = wide.iter().flat_map(|set| ["-s", set]).collect();
     let planned = |name: &str, more: &[&str]| {
         json(&bench, &[&["--schedule", name], &wide[..], more].concat())["layout"].clone()
     };
@@ -112,7 +104,7 @@ fn activations_are_those_of_the_live_micro_batches_and_a_sharded_state_is_divide
     // Eight micro-batches are alive.
     assert!((4 * outputs..4 * outputs + outputs / 2).contains(&most), "{most}");
     assert_eq!(gpipe[0]["memory_bytes"], one[0]["memory_bytes"]);
-    let shard = ["--ranks", "4", "-s", "schedule.stages=2", "-s", "optimizer.shard=true"];
+    let shard = ["--ranks", "4", "schedule.stages=2", "optimizer.shard=true"];
     let sharded = planned("OneFOneB", &shard);
     let (whole, half) = (bytes(&one[0], "memory_bytes"), bytes(&sharded[0], "memory_bytes"));
     let state = whole - 8 * bytes(&one[0], "parameters");
@@ -132,7 +124,7 @@ fn the_plan_is_that_of_the_layout_that_a_config_is_written_for() {
     plan(&bench, &["--schedule", "--ranks", "3"])
         .expect(2)
         .says(&["`parallel.data`: 3 ranks with 3 stages each are 1 copies", "data = 2"]);
-    plan(&bench, &["--schedule", "-s", "schedule.stages=2"])
+    plan(&bench, &["--schedule", "schedule.stages=2"])
         .expect(2)
         .says(&["`parallel.pipeline`: the schedule has 2 stages", "remove schedule.stages"]);
 }
@@ -140,10 +132,7 @@ fn the_plan_is_that_of_the_layout_that_a_config_is_written_for() {
 #[test]
 fn check_finds_what_the_ranks_of_a_layout_would_find() {
     let bench = Bench::new("[schedule]\ntype = \"OneFOneB\"\nmicrobatches = 2\n");
-    let check = |more: &[&str]| {
-        let sets = more.iter().flat_map(|set| ["-s", set]);
-        bench.run(["check", "config.toml"].into_iter().chain(DEEP).chain(sets))
-    };
+    let check = |more: &[&str]| bench.run([&["check", "config.toml"], &DEEP[..], more].concat());
     check(&["parallel.data=2"]).expect(0).prints(&["config.toml is valid"]);
     for (set, wanted) in [
         (
@@ -176,15 +165,15 @@ fn what_cannot_be_divided_is_an_error_at_its_line() {
         "microbatches = 3",
         "use a batch size of 6 or 9, or another number of microbatches",
     ]);
-    schedule(&["-s", "schedule.microbatches=4"]).expect(2).says(&[
+    schedule(&["schedule.microbatches=4"]).expect(2).says(&[
         "`schedule.stages`: 6 stages need at least 6 layers, but the model has 5: layers.0, layers.1",
         "stages = 6",
     ]);
-    schedule(&["--ranks", "8", "-s", "schedule.microbatches=4"])
+    schedule(&["--ranks", "8", "schedule.microbatches=4"])
         .expect(2)
         .says(&["8 ranks cannot be divided into pipelines of 6 stages"]);
-    let two = ["-s", "schedule.microbatches=4", "-s", "schedule.stages=2"];
-    let wrong = |key: &'static str| [two.as_slice(), &["-s", key]].concat();
+    let two = ["schedule.microbatches=4", "schedule.stages=2"];
+    let wrong = |key: &'static str| [two.as_slice(), &[key]].concat();
     schedule(&wrong("schedule.split=[1, 3]"))
         .expect(2)
         .says(&["`schedule.split`: the list must have 2 numbers above 0 with a sum of 5"]);
@@ -193,6 +182,6 @@ fn what_cannot_be_divided_is_an_error_at_its_line() {
         .says(&["must be \"params\", \"time\" or a list"]);
     schedule(&wrong("train.accumulation=2")).expect(2).says(&["remove train.accumulation"]);
     schedule(&wrong("train.mode=graph")).expect(2).says(&["cannot be split into stages"]);
-    let ran = bench.run(["train", "config.toml", "-s", "schedule.microbatches=2"]);
+    let ran = bench.run(["train", "config.toml", "schedule.microbatches=2"]);
     ran.expect(2).says(&["`schedule.stages`: a pipeline of 6 stages needs 6 ranks", "stages = 6"]);
 }

@@ -1,7 +1,7 @@
 //! What hooks do to gradients and to each other's roles: rows with places that are empty, a second backward pass within an
 //! iteration, a forward pass that another hook holds the role of.
 
-use crate::workbench::{Bench, TINY};
+use crate::workbench::{Bench, hook};
 use crate::workshop::compile_c;
 
 /// A hook that steps by the gradient of a second pass, and fails where that is not the gradient of the first.
@@ -19,21 +19,13 @@ const FLOATS: &str = "1e-5";
 /// Gradients of half floats, in which each of a few dozen roundings is one of 2^11.
 const HALVES: &str = "0.05";
 
-/// The tiny config without its loss.
-fn without_loss(more: &str) -> Bench {
-    let bench = Bench::bare();
-    let config = TINY.replace("[loss]\ntype = \"CrossEntropy\"\n", "");
-    bench.write("config.toml", &format!("{config}{more}"));
-    bench
-}
-
 #[test]
 fn gradients_that_were_asked_for_too_early_are_there_once_they_are() {
     let early = "[[custom_hooks]]\ntype = \"EarlyGrads\"\n[[custom_hooks]]\ntype = \"GradNormC\"\n";
     let bench = Bench::new(early);
     for (frozen, absent) in [("[]", 0.0), ("['layers.0.*']", 2.0)] {
         let freeze = format!("train.freeze={frozen}");
-        let run = bench.trained(&format!("absent_{absent}"), &["-s", &freeze]);
+        let run = bench.trained(&format!("absent_{absent}"), &[&freeze]);
         let [rust, c, found] = ["EarlyGrads/norm", "GradNormC/grad_norm", "EarlyGrads/absent"]
             .map(|name| run.scalar(&format!("hook/{name}")));
         assert!(rust > 0.0 && (rust - c).abs() < 1e-5 * rust, "{rust} in Rust, {c} in C");
@@ -46,7 +38,7 @@ fn a_second_pass_has_the_gradient_of_the_whole_batch_however_it_is_cut() {
     for by in ["train_forward", "forward"] {
         let bench = Bench::new(&second(by, FLOATS, ""));
         for parts in ["1", "3", "4"] {
-            bench.trained(parts, &["-s", &format!("train.accumulation={parts}")]);
+            bench.trained(parts, &[&format!("train.accumulation={parts}")]);
         }
     }
     Bench::new(&second("train_forward", FLOATS, "adds = true")).trained("run", &[]);
@@ -58,7 +50,7 @@ fn a_second_pass_in_fp16_has_gradients_of_true_size() {
         let bench = Bench::new(&second("train_forward", HALVES, more));
         for parts in ["1", "4"] {
             let parts_of = format!("train.accumulation={parts}");
-            let run = bench.trained(parts, &["-s", "train.precision=fp16", "-s", &parts_of]);
+            let run = bench.trained(parts, &["train.precision=fp16", &parts_of]);
             assert!(run.scalar("train/skipped_steps").abs() < 1e-9);
         }
     }
@@ -67,12 +59,11 @@ fn a_second_pass_in_fp16_has_gradients_of_true_size() {
 #[test]
 fn a_second_pass_in_fp16_that_is_not_finite_skips_the_step_once() {
     let bench = Bench::new(&second("train_forward", HALVES, "overflows = true"));
-    let run = bench.trained("run", &["-s", "train.precision=fp16"]);
+    let run = bench.trained("run", &["train.precision=fp16"]);
     assert!((run.scalar("train/skipped_steps") - 4.0).abs() < 1e-9, "one for each iteration");
     // Each of the three before the last iteration has halved it.
     assert!((run.scalar("train/loss_scale") - 65536.0 / 8.0).abs() < 1e-9);
-    let weights: Vec<_> =
-        run.scalars().iter().filter_map(|line| line["hook/SecondPass/weights"].as_f64()).collect();
+    let weights: Vec<_> = run.series("hook/SecondPass/weights");
     let bits: Vec<_> = weights.iter().copied().map(f64::to_bits).collect();
     assert!(!bits.is_empty() && bits.iter().all(|one| *one == bits[0]), "{weights:?}");
 }
@@ -80,7 +71,7 @@ fn a_second_pass_in_fp16_that_is_not_finite_skips_the_step_once() {
 #[test]
 fn the_gradient_of_a_second_pass_is_clipped_like_that_of_the_first() {
     let bench = Bench::new(&second("train_forward", "1e9", ""));
-    let run = bench.trained("run", &["-s", "train.clip_grad_norm=0.01"]);
+    let run = bench.trained("run", &["train.clip_grad_norm=0.01"]);
     let norm = run.scalar("hook/SecondPass/stepped_by");
     assert!((norm - 0.01).abs() < 1e-6, "{norm}");
 }
@@ -88,26 +79,25 @@ fn the_gradient_of_a_second_pass_is_clipped_like_that_of_the_first() {
 /// With gamma = 0 the focal loss is cross entropy, so the weights are the same whichever hook has the role.
 #[test]
 fn a_second_pass_runs_the_hook_that_holds_the_forward_role() {
-    let sgd =
-        ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=0.5", "-s", "custom_hooks.0.rho=0.5"];
+    let sgd = ["optimizer.type=SGD", "optimizer.lr=0.5", "custom_hooks.0.rho=0.5"];
     let weights = |bench: &Bench, name: &str, more: &[&str]| {
         let all: Vec<_> = sgd.iter().chain(more).copied().collect();
         let run = bench.trained(name, &all);
-        run.tensors("checkpoints/iter_0000004/model.safetensors").remove("layers.0.weight").unwrap()
+        run.model(4).remove("layers.0.weight").unwrap()
     };
     let far =
         |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     let main = weights(&Bench::new(SAM), "run", &[]);
-    let composed = without_loss(&format!("{SAM}{FOCAL}"));
-    let cross_entropy = weights(&composed, "plain", &["-s", "custom_hooks.1.gamma=0"]);
+    let composed = Bench::without_loss(&format!("{SAM}{FOCAL}"));
+    let cross_entropy = weights(&composed, "plain", &["custom_hooks.1.gamma=0"]);
     let focal = weights(&composed, "focal", &[]);
-    let usual = weights(&Bench::new(SAM), "usual", &["-s", "custom_hooks.0.rho=0"]);
+    let usual = weights(&Bench::new(SAM), "usual", &["custom_hooks.0.rho=0"]);
     assert!(far(&main, &cross_entropy) < 1e-5, "{main:?}\n{cross_entropy:?}");
     assert!(far(&main, &focal) > 1e-4, "the other loss has another gradient in both passes");
     assert!(far(&main, &usual) > 1e-4, "the second pass is made elsewhere");
     let bench = Bench::new("");
-    let plain = bench.trained("run", &sgd[..4]);
-    let plain = plain.tensors("checkpoints/iter_0000004/model.safetensors");
+    let plain = bench.trained("run", &sgd[..2]);
+    let plain = plain.model(4);
     assert!(
         far(&usual, &plain["layers.0.weight"]) < 1e-5,
         "at no distance it is training as usual"
@@ -116,7 +106,7 @@ fn a_second_pass_runs_the_hook_that_holds_the_forward_role() {
 
 #[test]
 fn a_second_pass_that_goes_around_the_forward_role_is_refused_with_both_names() {
-    let bench = without_loss(&format!("{}{FOCAL}", second("forward", FLOATS, "")));
+    let bench = Bench::without_loss(&format!("{}{FOCAL}", second("forward", FLOATS, "")));
     bench.train("run", &[]).0.expect(5).says(&[
         "hook `SecondPass` (libgallery.so) failed at on_optimizer_step",
         "forward() by `SecondPass` would bypass `FocalLossHook` (libroles.so)",
@@ -166,7 +156,7 @@ fn what_a_role_alone_may_set_is_refused_to_others_by_their_own_name() {
 
 #[test]
 fn a_status_that_a_role_hands_on_comes_with_the_host_s_reason() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"HandedOn\"\n");
+    let bench = Bench::new(&hook("HandedOn", ""));
     compile_c("handed_on", &bench.path("plugins/libhanded_on.so"), &["-shared"]);
     bench.trained("run", &[]);
     let ran = bench.run(["predict", "config.toml", "--checkpoint", "run"]);
@@ -176,7 +166,7 @@ fn a_status_that_a_role_hands_on_comes_with_the_host_s_reason() {
 
 #[test]
 fn pictures_and_histograms_of_any_kind_of_number_are_shown() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Uint16Gallery\"\n");
+    let bench = Bench::new(&hook("Uint16Gallery", ""));
     bench.trained("run", &[]);
 }
 
@@ -191,8 +181,7 @@ fn what_is_logged_while_state_is_saved_or_loaded_goes_under_the_hook_s_own_name(
     for name in ["first", "second"] {
         assert!(log.contains(&format!("{name}: saves {name}'s")), "{log}");
     }
-    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
-    bench.run(more).expect(0);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     let log = run.text("log.txt");
     for name in ["first", "second"] {
         assert!(log.contains(&format!("{name}: loads {name}'s")), "{log}");

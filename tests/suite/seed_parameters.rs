@@ -3,97 +3,61 @@
 //! What a config cannot express has no row: a logger, a model, a function. `None` is a key that is not written; such a
 //! parameter is in the table with a valid value.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, hook, tensors};
 use serde_json::Value as Json;
 use std::fs;
 
-/// Seed, hook, and its parameters with the seed's defaults.
-pub(crate) const PARAMETERS: &[(&str, &str, &str)] = &[
-    ("ColossalAI", "LossHook", ""),
-    ("ColossalAI", "AccuracyHook", "accuracy_func = \"Accuracy\""),
-    ("ColossalAI", "ThroughputHook", "ignored_steps = 0\ntflop_per_step = 0\nuse_local = false"),
-    ("ColossalAI", "LRSchedulerHook", "by_epoch = true\nstore_lr_in_state = true"),
-    ("ColossalAI", "LRSchedulerHook", "by_epoch = false"),
-    ("ColossalAI", "LogMetricByStepHook", ""),
-    ("ColossalAI", "LogMetricByEpochHook", "interval = 1"),
-    (
-        "ColossalAI",
-        "LogTimingByEpochHook",
-        "interval = 1\nlog_eval = true\nignore_num_train_steps = 0",
-    ),
-    ("ColossalAI", "LogMemoryByEpochHook", "interval = 1\nlog_eval = true\nreport_cpu = false"),
-    ("ColossalAI", "TensorboardHook", "log_dir = \"tb\"\nranks = [0]\nparallel_mode = \"GLOBAL\""),
-    (
-        "ColossalAI",
-        "SaveCheckpointHook",
-        "interval = 1\ncheckpoint_dir = \"ckpt\"\nsuffix = \"\"\nsave_by_iter = false",
-    ),
-    (
-        "ColossalAI",
-        "LoadCheckpointHook",
-        "checkpoint_dir = \"ckpt\"\nepoch = -1\nfinetune = false\nstrict = false\nsuffix = \"\"",
-    ),
-    ("LiBai", "IterationTimer", "warmup_iter = 3"),
-    ("LiBai", "LRScheduler", ""),
-    (
-        "LiBai",
-        "PeriodicCheckpointer",
-        "period = 5000\nmax_iter = 10000\nmax_to_keep = 100\nfile_prefix = \"model\"",
-    ),
-    ("LiBai", "EvalHook", "eval_period = 5000"),
-    (
-        "LiBai",
-        "BestCheckpointer",
-        "eval_period = 5000\nval_metric = \"val/Accuracy\"\nmode = \"max\"\nfile_prefix = \"model_best\"",
-    ),
-    (
-        "LiBai",
-        "PeriodicWriter",
-        "period = 20\nwriters = [\"CommonMetricPrinter\", \"JSONWriter\", \"TensorboardXWriter\"]",
-    ),
-    (
-        "Orca",
-        "ModelCheckpoint",
-        "filepath = \"\"\nsave_weights_only = false\nby_epoch = true\ninterval = -1",
-    ),
-    ("Orca", "TensorBoardCallback", "log_dir = \"tb\"\nfreq = \"epoch\""),
-    ("Orca", "TqdmCallback", ""),
-    ("Orca", "MaxstepsCallback", "max_step = 100"),
-    (
-        "iMIX",
-        "OptimizerHook",
-        "grad_clip = { clip_norm_mode = \"all\", max_grad_l2_norm = 0.25, use_scale = true }",
-    ),
-    ("iMIX", "OptimizerHook", "grad_clip = { max_norm = 5.0, norm_type = 2 }"),
-    (
-        "iMIX",
-        "Fp16OptimizerHook",
-        "grad_clip = { clip_norm_mode = \"all\", max_grad_l2_norm = 0.25, use_scale = true }\n\
-         grad_scaler_config = { init_scale = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 2000 }",
-    ),
-    ("iMIX", "LRSchedulerHook", ""),
-    ("iMIX", "IterationTimerHook", "warmup_iter = 0"),
-    ("iMIX", "PeriodicLogger", "period = 20"),
-    ("iMIX", "CommonMetricLoggerHook", "max_iter = 100\nmax_epoch = 4"),
-    ("iMIX", "JSONLoggerHook", ""),
-    ("iMIX", "TensorboardLoggerHook", "work_dir = \"runs\""),
-    (
-        "iMIX",
-        "CheckPointHook",
-        "prefix = \"MLP_Synthetic\"\niter_period = 4\nepoch_period = 1\nmax_num_checkpoints = 3",
-    ),
-    (
-        "iMIX",
-        "EvaluateHook",
-        "eval_iter_period = 4\nis_run_eval = true\neval_json_file = \"eval_result.json\"",
-    ),
-    ("iMIX", "EMAIterHook", "init_ema = true"),
-    ("iMIX", "EMAEpochHook", ""),
-    ("iMIX", "TextLoggerHook", "text = \"hello\""),
-    ("iMIX", "MomentumSchedulerHook", ""),
-    ("iMIX", "AutogradAnomalyDetectHook", "mode = true"),
-    ("iMIX", "AutogradProfilerHook", "output_dir = \"profile\""),
-];
+/// A line for each seed's hook, with its parameters and the seed's defaults.
+const PARAMETERS: &str = r#"
+ColossalAI LossHook
+ColossalAI AccuracyHook accuracy_func = "Accuracy"
+ColossalAI ThroughputHook ignored_steps = 0; tflop_per_step = 0; use_local = false
+ColossalAI LRSchedulerHook by_epoch = true; store_lr_in_state = true
+ColossalAI LRSchedulerHook by_epoch = false
+ColossalAI LogMetricByStepHook
+ColossalAI LogMetricByEpochHook interval = 1
+ColossalAI LogTimingByEpochHook interval = 1; log_eval = true; ignore_num_train_steps = 0
+ColossalAI LogMemoryByEpochHook interval = 1; log_eval = true; report_cpu = false
+ColossalAI TensorboardHook log_dir = "tb"; ranks = [0]; parallel_mode = "GLOBAL"
+ColossalAI SaveCheckpointHook interval = 1; checkpoint_dir = "ckpt"; suffix = ""; save_by_iter = false
+ColossalAI LoadCheckpointHook checkpoint_dir = "ckpt"; epoch = -1; finetune = false; strict = false; suffix = ""
+LiBai IterationTimer warmup_iter = 3
+LiBai LRScheduler
+LiBai PeriodicCheckpointer period = 5000; max_iter = 10000; max_to_keep = 100; file_prefix = "model"
+LiBai EvalHook eval_period = 5000
+LiBai BestCheckpointer eval_period = 5000; val_metric = "val/Accuracy"; mode = "max"; file_prefix = "model_best"
+LiBai PeriodicWriter period = 20; writers = ["CommonMetricPrinter", "JSONWriter", "TensorboardXWriter"]
+Orca ModelCheckpoint filepath = ""; save_weights_only = false; by_epoch = true; interval = -1
+Orca TensorBoardCallback log_dir = "tb"; freq = "epoch"
+Orca TqdmCallback
+Orca MaxstepsCallback max_step = 100
+iMIX OptimizerHook grad_clip = { clip_norm_mode = "all", max_grad_l2_norm = 0.25, use_scale = true }
+iMIX OptimizerHook grad_clip = { max_norm = 5.0, norm_type = 2 }
+iMIX Fp16OptimizerHook grad_clip = { clip_norm_mode = "all", max_grad_l2_norm = 0.25, use_scale = true }; grad_scaler_config = { init_scale = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 2000 }
+iMIX LRSchedulerHook
+iMIX IterationTimerHook warmup_iter = 0
+iMIX PeriodicLogger period = 20
+iMIX CommonMetricLoggerHook max_iter = 100; max_epoch = 4
+iMIX JSONLoggerHook
+iMIX TensorboardLoggerHook work_dir = "runs"
+iMIX CheckPointHook prefix = "MLP_Synthetic"; iter_period = 4; epoch_period = 1; max_num_checkpoints = 3
+iMIX EvaluateHook eval_iter_period = 4; is_run_eval = true; eval_json_file = "eval_result.json"
+iMIX EMAIterHook init_ema = true
+iMIX EMAEpochHook
+iMIX TextLoggerHook text = "hello"
+iMIX MomentumSchedulerHook
+iMIX AutogradAnomalyDetectHook mode = true
+iMIX AutogradProfilerHook output_dir = "profile"
+"#;
+
+/// Seed, hook, and its parameters as lines of a config.
+pub(crate) fn parameters() -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    PARAMETERS.trim().lines().map(|line| {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        (word(), word(), word().replace("; ", "\n"))
+    })
+}
 
 /// The lines of a scalar: iteration and value.
 fn values(run: &RunFolder, name: &str) -> Vec<(u64, f64)> {
@@ -123,10 +87,10 @@ fn every_parameter_of_a_seed_s_hook_passes_check_with_the_seed_s_default() {
     // One of them can have a role; all others of a seed fit into one run.
     let roles = ["OptimizerHook", "Fp16OptimizerHook", "LRSchedulerHook", "LRScheduler"];
     let mut runs: Vec<(&str, String)> = Vec::new();
-    for (number, (seed, hook, parameters)) in PARAMETERS.iter().enumerate() {
+    for (number, (seed, hook, parameters)) in parameters().enumerate() {
         let entry =
             format!("[[custom_hooks]]\nname = \"h{number}\"\ntype = \"{hook}\"\n{parameters}\n");
-        match runs.last_mut().filter(|(last, _)| last == seed && !roles.contains(hook)) {
+        match runs.last_mut().filter(|(last, _)| *last == seed && !roles.contains(&hook)) {
             Some((_, hooks)) => hooks.push_str(&entry),
             None => runs.push((seed, entry)),
         }
@@ -146,7 +110,7 @@ fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resu
          [[custom_hooks]]\ntype = \"PeriodicCheckpointer\"\nperiod = 3\nmax_to_keep = 2\nfile_prefix = \"model\"\n\
          [[custom_hooks]]\ntype = \"BestCheckpointer\"\nval_metric = \"val/Accuracy\"\nfile_prefix = \"model_best\"\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=5"]);
+    let run = bench.trained("run", &["train.max_epochs=5"]);
     let best = run.text("checkpoints/best").trim().to_owned();
     let expected =
         [pair("model_0000009", 9), pair("model_0000010", 10), ("model_best".into(), best)];
@@ -156,18 +120,10 @@ fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resu
     bench.run(["runs", "."]).expect(0).prints(&["run", "completed"]);
 
     // A second name works like the checkpoint: the run resumes from it, and ends as before.
-    let weights = run.tensors("checkpoints/iter_0000010/model.safetensors");
-    bench
-        .run([
-            "train",
-            "config.toml",
-            "-s",
-            "train.max_epochs=5",
-            "--resume",
-            "run/checkpoints/model_0000009",
-        ])
-        .expect(0);
-    assert_eq!(run.tensors("checkpoints/iter_0000010/model.safetensors"), weights);
+    let weights = run.model(10);
+    let by_name = ["--resume", "run/checkpoints/model_0000009", "train.max_epochs=5"];
+    bench.run([&["train", "config.toml"], &by_name[..]].concat()).expect(0);
+    assert_eq!(run.model(10), weights);
     assert_eq!(names(&run).len(), 3);
 }
 
@@ -181,7 +137,7 @@ fn a_suffix_tells_two_kinds_of_checkpoints_apart_and_one_is_loaded_by_it() {
     };
     let hooks = format!("[default_hooks]\ncheckpoint = false\n{}{}", save("a", 2), save("b", 3));
     let bench = Bench::new(&hooks);
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     // The end of training is saved by both.
     let expected = [
         pair("iter_0000004-a", 4),
@@ -196,23 +152,19 @@ fn a_suffix_tells_two_kinds_of_checkpoints_apart_and_one_is_loaded_by_it() {
             "[[custom_hooks]]\ntype = \"LoadCheckpointHook\"\ncheckpoint_dir = \"ckpt\"\nepoch = {epoch}\n\
              suffix = \"{suffix}\"\nfinetune = true\n"
         );
-        bench.write("config.toml", &format!("{}{more}", crate::workbench::TINY));
+        bench.configure(&more);
         let name = format!("load{epoch}{suffix}");
-        let (ran, tuned) =
-            bench.train(&name, &["-s", "train.max_epochs=1", "-s", "optimizer.lr=0"]);
+        let (ran, tuned) = bench.train(&name, &["train.max_epochs=1", "optimizer.lr=0"]);
         (ran, tuned.path.join("checkpoints/iter_0000002/model.safetensors"))
     };
-    let weights = |iter: u64| {
-        crate::workbench::tensors(
-            &bench.path("ckpt").join(format!("iter_{iter:07}/model.safetensors")),
-        )
-    };
+    let weights =
+        |iter: u64| tensors(&bench.path(&format!("ckpt/iter_{iter:07}/model.safetensors")));
     let (ran, loaded) = load(-1, "-b");
     ran.expect(0);
-    assert_eq!(crate::workbench::tensors(&loaded), weights(8));
+    assert_eq!(tensors(&loaded), weights(8));
     let (ran, loaded) = load(3, "-b");
     ran.expect(0);
-    assert_eq!(crate::workbench::tensors(&loaded), weights(6));
+    assert_eq!(tensors(&loaded), weights(6));
     load(3, "-a").0.says(&["no checkpoint", "(epoch 3, named …-a)"]);
 }
 
@@ -228,33 +180,19 @@ fn a_filepath_is_folder_and_name_and_weights_alone_are_a_file() {
     assert_eq!(names(&run), [pair("epoch=1-iter=0000002", 2), pair("epoch=2-iter=0000004", 4)]);
     assert!(bench.path("ckpt/epoch=2-iter=0000004/model.safetensors").is_file());
 
-    bench.write(
-        "config.toml",
-        &format!(
-            "{}{}",
-            crate::workbench::TINY,
-            hook("save_weights_only = true\nby_epoch = false\ninterval = 3\n")
-        ),
-    );
+    bench.configure(&hook("save_weights_only = true\nby_epoch = false\ninterval = 3\n"));
     let light = bench.trained("light", &[]);
     assert!(light.checkpoints().is_empty());
     assert_eq!(light.tensors("weights/iter_0000003.safetensors").len(), 4);
-    assert_eq!(
-        light.tensors("weights/iter_0000004.safetensors"),
-        run.tensors("checkpoints/iter_0000004/model.safetensors")
-    );
+    assert_eq!(light.tensors("weights/iter_0000004.safetensors"), run.model(4));
 
     for (setting, why) in [
         ("filepath = \"ckpt/last\"", "the same for all"),
         ("prefix = \"a/b\"", "must not contain `/`"),
         ("suffix = \"/x\"", "must not contain `/`"),
     ] {
-        bench.write("config.toml", &format!("{}{}", crate::workbench::TINY, hook(setting)));
-        bench.run(["check", "config.toml"]).expect(2).says(&[
-            "config.toml:",
-            "ModelCheckpoint",
-            why,
-        ]);
+        bench.configure(&hook(setting));
+        bench.check(&[]).expect(2).says(&["config.toml:", "ModelCheckpoint", why]);
     }
 }
 
@@ -264,7 +202,7 @@ fn libai_s_periods_are_iterations_and_its_best_looks_where_it_evaluates() {
         "[[custom_hooks]]\ntype = \"EvalHook\"\neval_period = 3\n\
          [default_hooks]\nevaluate = false\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     let iters: Vec<u64> = values(&run, "val/loss").iter().map(|(iter, _)| *iter).collect();
     assert_eq!(iters, [3, 6, 8], "each third, and the last");
 
@@ -273,7 +211,7 @@ fn libai_s_periods_are_iterations_and_its_best_looks_where_it_evaluates() {
         "[default_hooks]\ncheckpoint = false\n[[custom_hooks]]\ntype = \"BestCheckpointer\"\n\
          val_metric = \"val/loss\"\neval_period = 4\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=3"]);
+    let run = bench.trained("run", &["train.max_epochs=3"]);
     assert!(
         run.checkpoints()
             .iter()
@@ -289,7 +227,7 @@ fn by_epoch_of_the_hook_says_what_the_schedule_counts() {
             "[lr_scheduler]\ntype = \"CosineAnnealingLR\"\n[default_hooks]\nlr = false\nlogger = {{ interval = 1 }}\n\
              [[custom_hooks]]\ntype = \"LRSchedulerHook\"\n{by_epoch}\n"
         ));
-        let run = bench.trained("run", &["-s", "train.max_epochs=3", "-s", "optimizer.lr=1.0"]);
+        let run = bench.trained("run", &["train.max_epochs=3", "optimizer.lr=1.0"]);
         let rates = values(&run, "train/lr").into_iter().map(|(_, rate)| rate);
         rates.collect::<Vec<_>>()
     };
@@ -309,13 +247,11 @@ fn by_epoch_of_the_hook_says_what_the_schedule_counts() {
 
 #[test]
 fn accuracy_func_names_another_metric_and_an_unknown_one_is_refused() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"AccuracyHook\"\nname = \"mine\"\naccuracy_func = \"F1\"\n",
-    );
+    let bench = Bench::new(&hook("AccuracyHook", "name = 'mine'\naccuracy_func = 'F1'"));
     let run = bench.trained("run", &[]);
     assert!(run.scalar("val/mine").is_finite());
     let named = "custom_hooks.mine.accuracy_func=Acuracy";
-    let ran = bench.run(["check", "config.toml", "-s", named]);
+    let ran = bench.check(&[named]);
     ran.expect(2).says(&["Acuracy", "did you mean `Accuracy`"]);
 }
 

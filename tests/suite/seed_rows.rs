@@ -1,6 +1,6 @@
 //! What the seeds do under a name, each through the program: metrics as hooks, writers and their folders, callbacks, curves.
 
-use crate::workbench::{Bench, RunFolder, TINY};
+use crate::workbench::{Bench, RunFolder, hook};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,6 @@ use std::path::{Path, PathBuf};
 fn epochs_of(run: &RunFolder, name: &str) -> Vec<u64> {
     let has = |line: &serde_json::Value| Some(line.get(name)?.as_f64().and(line["epoch"].as_u64()));
     run.scalars().iter().filter_map(has).flatten().collect()
-}
-
-/// The lines of the log that a hook has written.
-fn said(run: &RunFolder, hook: &str) -> Vec<String> {
-    let log = run.text("log.txt");
-    let lines = log.lines().filter_map(|line| line.split_once(&format!(" {hook}: ")));
-    lines.map(|(_, said)| said.to_owned()).collect()
 }
 
 /// The event files of a folder, by name.
@@ -41,19 +34,19 @@ fn a_metric_under_custom_hooks_has_a_level_a_cadence_and_an_error_policy() {
     let plan = bench.run(["plan", "config.toml"]);
     let row = plan.expect(0).stdout.lines().find(|line| line.contains(" seldom ")).unwrap();
     assert!(row.contains("60"), "{row}");
-    let (ran, run) = bench.train("run", &["-s", "train.max_epochs=4"]);
+    let (ran, run) = bench.train("run", &["train.max_epochs=4"]);
     // What does not fit into its limit ends neither the run nor the other metrics.
     ran.expect(0).says(&["small", "more than `limit` = 1 samples"]);
     assert_eq!(epochs_of(&run, "val/seldom"), [2, 4]);
     assert_eq!(epochs_of(&run, "val/Accuracy"), [1, 2, 3, 4]);
     assert!(epochs_of(&run, "val/small").is_empty());
-    let abort = ["-s", "custom_hooks.small.on_error=abort"];
+    let abort = ["custom_hooks.small.on_error=abort"];
     bench.train("abort", &abort).0.expect(4).says(&["small", "more than `limit` = 1 samples"]);
     // The resolved config says it all again, and means the same.
     let config = run.text("config.toml");
     assert!(config.contains("every = \"2ep\"") && config.contains("level = 60"), "{config}");
     bench.run(["train", "run/config.toml", "--run-dir", "again"]).expect(0);
-    let again = RunFolder { path: bench.path("again") };
+    let again = bench.folder("again");
     assert_eq!(epochs_of(&again, "val/seldom"), [2, 4]);
 }
 
@@ -68,10 +61,10 @@ fn a_loss_hook_s_metric_is_there_to_monitor_and_to_log() {
     let (ran, run) = bench.train("run", &[]);
     ran.expect(0);
     assert!((run.scalar("val/Loss") - run.scalar("val/loss")).abs() < 1e-12);
-    let steps = said(&run, "LogMetricByStepHook");
+    let steps = run.said("LogMetricByStepHook");
     assert!(steps.iter().any(|line| line.starts_with("train iteration 1: Loss ")), "{steps:?}");
     assert!(steps.iter().any(|line| line.starts_with("val iteration 1: ")), "{steps:?}");
-    let epochs = said(&run, "LogMetricByEpochHook");
+    let epochs = run.said("LogMetricByEpochHook");
     for phase in ["train", "val"] {
         let line = epochs.iter().find(|line| line.contains(&format!(", {phase}: ")));
         assert!(line.is_some_and(|line| line.contains("Loss = ")), "{epochs:?}");
@@ -87,11 +80,7 @@ fn a_loss_hook_s_metric_is_there_to_monitor_and_to_log() {
 fn a_log_dir_outside_is_shared_by_runs_and_each_cuts_back_its_own_files_only() {
     let bench = Bench::new("");
     let shared = bench.path("boards");
-    let hook = format!(
-        "{TINY}[[custom_hooks]]\ntype = \"TensorboardHook\"\nlog_dir = \"{}\"\n",
-        shared.display()
-    );
-    bench.write("config.toml", &hook);
+    bench.configure(&hook("TensorboardHook", &format!("log_dir = '{}'", shared.display())));
     bench.trained("other", &[]);
     let others = event_files(&shared);
     assert_eq!(others.len(), 1);
@@ -117,23 +106,22 @@ fn a_log_dir_outside_is_shared_by_runs_and_each_cuts_back_its_own_files_only() {
 
 #[test]
 fn a_relative_log_dir_is_relative_to_the_run_directory() {
-    let bench =
-        Bench::new("[[custom_hooks]]\ntype = \"TensorboardHook\"\nlog_dir = \"../boards\"\n");
+    let bench = Bench::new(&hook("TensorboardHook", "log_dir = '../boards'"));
     bench.trained("runs/run", &[]);
     assert_eq!(event_files(&bench.path("runs/boards")).len(), 1);
-    bench.trained("runs/inside", &["-s", "custom_hooks.0.log_dir=./a/tb"]);
+    bench.trained("runs/inside", &["custom_hooks.0.log_dir=./a/tb"]);
     assert_eq!(event_files(&bench.path("runs/inside/a/tb")).len(), 1);
     assert!(!bench.path("runs/inside/event_files.txt").exists(), "its own folder needs no list");
 }
 
 #[test]
 fn the_json_logger_writes_beside_metrics_json_where_it_is_reported_to() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"JSONLoggerHook\"\nlog_dir = \".\"\n");
+    let bench = Bench::new(&hook("JSONLoggerHook", "log_dir = '.'"));
     let run = bench.trained("run", &[]);
     assert_eq!(run.text("training_status.json"), run.text("metrics.json"));
-    bench.trained("other", &["-s", "custom_hooks.0.log_dir=./logs/json/"]);
+    bench.trained("other", &["custom_hooks.0.log_dir=./logs/json/"]);
     assert!(bench.path("other/logs/json/training_status.json").is_file());
-    let (ran, _) = bench.train("outside", &["-s", "custom_hooks.0.log_dir=../json"]);
+    let (ran, _) = bench.train("outside", &["custom_hooks.0.log_dir=../json"]);
     ran.expect(4).says(&["JSONLoggerHook", "`../json`: use a path inside the run directory"]);
 }
 
@@ -143,14 +131,14 @@ fn libai_s_writer_writes_each_period_and_at_the_end_and_opens_tensorboard() {
         "[default_hooks]\nlogger = false\n[[custom_hooks]]\ntype = \"PeriodicWriter\"\nperiod = 4\n\
          writers = [\"CommonMetricPrinter\", \"JSONWriter\", \"TensorboardXWriter\"]\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=5"]);
+    let run = bench.trained("run", &["train.max_epochs=5"]);
     let mut iters: Vec<_> = run.scalars().iter().filter_map(|line| line["iter"].as_u64()).collect();
     iters.dedup();
     assert_eq!(iters, [4, 8, 10]);
     let [events] = event_files(&run.path.join("tb")).try_into().unwrap();
     assert!(holds(&events, "val/Accuracy"));
     let wrong = "custom_hooks.0.writers=[\"JsonWriter\"]";
-    bench.run(["check", "config.toml", "-s", wrong]).expect(2).says(&["JSONWriter"]);
+    bench.check(&[wrong]).expect(2).says(&["JSONWriter"]);
 }
 
 #[test]
@@ -161,7 +149,7 @@ fn orca_s_callbacks_go_by_their_names() {
          [[custom_hooks]]\ntype = \"MaxstepsCallback\"\nmax_step = 5\n\
          [[custom_hooks]]\ntype = \"TensorBoardCallback\"\nlog_dir = \"boards\"\nfreq = 3\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     let record = run.record();
     assert_eq!((record["iter"].as_u64(), record["outcome"].as_str()), (Some(5), Some("stopped")));
     assert!(record["why"].as_str().unwrap().contains("max_step = 5"), "{}", record["why"]);
@@ -171,13 +159,13 @@ fn orca_s_callbacks_go_by_their_names() {
     iters.dedup();
     assert_eq!(iters, [2, 3, 4, 5]);
     // A resumed run does not go beyond it.
-    bench.run(["train", "config.toml", "-s", "train.max_epochs=4", "--resume", "run"]).expect(0);
+    bench.run(["train", "config.toml", "train.max_epochs=4", "--resume", "run"]).expect(0);
     assert_eq!(run.record()["iter"].as_u64(), Some(5));
     for (freq, wrong) in
         [("\"batch\"", false), ("\"epoch\"", false), ("0", true), ("\"often\"", true)]
     {
         let freq = format!("custom_hooks.2.freq={freq}");
-        let ran = bench.run(["check", "config.toml", "-s", &freq]);
+        let ran = bench.check(&[&freq]);
         assert_eq!(ran.code, Some(if wrong { 2 } else { 0 }), "{freq}: {}", ran.stderr);
     }
 }
@@ -198,7 +186,7 @@ fn curves_are_pictures_in_tensorboard_and_figures_in_the_report() {
     for part in ["Curves over thresholds", "val/ROC", "val/pr", "false positive rate", "class 2"] {
         assert!(page.contains(part), "`{part}` is not in the report");
     }
-    let file: serde_json::Value = serde_json::from_str(&run.text("curves/val_ROC.json")).unwrap();
+    let file = run.json("curves/val_ROC.json");
     assert_eq!(file["iter"].as_u64(), Some(4));
     assert_eq!(file["curves"].as_array().unwrap().len(), 3);
     for curve in file["curves"].as_array().unwrap() {
@@ -237,16 +225,14 @@ fn names_of_metrics_that_say_their_setting_measure_what_they_say() {
 fn the_average_begins_with_the_weights_that_training_begins_with() {
     let ema = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.75\nwarmup = false\ninit_ema = true\n";
     let bench = Bench::new(ema);
-    let one = ["-s", "train.max_epochs=1"];
-    let still = bench.trained("still", &[&one[..], &["-s", "optimizer.lr=0"]].concat());
-    let begun = still.tensors("checkpoints/iter_0000002/model.safetensors");
-    let every = [&one[..], &["-s", "default_hooks.checkpoint.iter_period=1"]].concat();
+    let one = ["train.max_epochs=1"];
+    let still = bench.trained("still", &[&one[..], &["optimizer.lr=0"]].concat());
+    let begun = still.model(2);
+    let every = [&one[..], &["default_hooks.checkpoint.iter_period=1"]].concat();
     let run = bench.trained("run", &every);
-    let [first, second] =
-        [1, 2].map(|iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors")));
+    let [first, second] = [1, 2].map(|iter| run.model(iter));
     let average = run.tensors("EMAIterHook.safetensors");
-    let late =
-        bench.trained("late", &[&one[..], &["-s", "custom_hooks.0.init_ema=false"]].concat());
+    let late = bench.trained("late", &[&one[..], &["custom_hooks.0.init_ema=false"]].concat());
     let late = late.tensors("EMAIterHook.safetensors");
     let mut apart = 0.0f32;
     for (name, values) in &average {
@@ -266,7 +252,7 @@ fn the_average_begins_with_the_weights_that_training_begins_with() {
     }
     assert!(apart > 1e-5, "both begin alike: {apart}");
     // A resumed run continues with its saved average.
-    let more = [&one[..], &["-s", "default_hooks.checkpoint.iter_period=1"]].concat();
+    let more = [&one[..], &["default_hooks.checkpoint.iter_period=1"]].concat();
     let from = ["--resume", "run/checkpoints/iter_0000001"];
     bench.run(["train", "config.toml"].iter().chain(&more).chain(&from)).expect(0);
     assert_eq!(run.tensors("EMAIterHook.safetensors"), average);
@@ -274,23 +260,24 @@ fn the_average_begins_with_the_weights_that_training_begins_with() {
 
 #[test]
 fn a_trace_goes_where_output_dir_says() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"AutogradProfilerHook\"\nname = \"it\"\nwait = 1\nactive = 2\noutput_dir = \"./traces\"\n",
-    );
+    let bench = Bench::new(&hook(
+        "AutogradProfilerHook",
+        "name = 'it'\nwait = 1\nactive = 2\noutput_dir = './traces'",
+    ));
     let run = bench.trained("run", &[]);
     assert!(run.path.join("traces/it-iter_0000004.json").is_file());
     assert!(!run.path.join("profile").exists());
     let outside = bench.path("elsewhere");
     let set = format!("custom_hooks.0.output_dir={}", outside.display());
-    bench.trained("other", &["-s", &set]);
+    bench.trained("other", &[&set]);
     assert!(outside.join("it-iter_0000004.json").is_file());
 }
 
 #[test]
 fn the_mode_of_anomaly_detection_goes_by_torch_s_name() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"AutogradAnomalyDetectHook\"\nmode = true\n");
+    let bench = Bench::new(&hook("AutogradAnomalyDetectHook", "mode = true"));
     bench.trained("fine", &[]);
-    let (ran, _) = bench.train("broken", &["-s", "optimizer.lr=1e38"]);
+    let (ran, _) = bench.train("broken", &["optimizer.lr=1e38"]);
     assert_ne!(ran.code, Some(0));
     ran.says(&["Backward0"]);
 }
@@ -299,10 +286,10 @@ fn the_mode_of_anomaly_detection_goes_by_torch_s_name() {
 fn a_curve_that_cannot_be_kept_does_not_end_the_run() {
     let bench = Bench::new("[[metrics]]\ntype = \"ROC\"\n");
     // A file lies where the folder should be.
-    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    let run = bench.trained("run", &["train.max_epochs=1"]);
     fs::remove_dir_all(run.path.join("curves")).unwrap();
     fs::write(run.path.join("curves"), "in the way").unwrap();
-    let more = ["train", "config.toml", "-s", "train.max_epochs=2", "--resume", "run"];
+    let more = ["train", "config.toml", "train.max_epochs=2", "--resume", "run"];
     bench.run(more).expect(0).says(&["the report will not contain the curve of val/ROC"]);
     assert_eq!(epochs_of(&run, "val/ROC"), [1, 2]);
 }

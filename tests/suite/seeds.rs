@@ -8,8 +8,8 @@ use std::fs;
 fn trained(bench: &Bench, name: &str) -> RunFolder {
     let config = repository().join("configs/seeds").join(name);
     let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
-    bench.run(["train", config.to_str().unwrap(), "--run-dir", name, "-s", &dirs]).expect(0);
-    RunFolder { path: bench.path(name) }
+    bench.run(["train", config.to_str().unwrap(), "--run-dir", name, &dirs]).expect(0);
+    bench.folder(name)
 }
 
 /// Where lines of the log with all of these words are.

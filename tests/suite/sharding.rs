@@ -5,15 +5,15 @@
 use crate::keeping::{python, run_python};
 use crate::patience::{until, wait};
 use crate::ranks::{launched, two_ranks};
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::Bench;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// A model of whose tensors some are cut.
-const WIDE: &[&str] = &["-s", "model.hidden=[64, 17]"];
-const SHARD: &[&str] = &["-s", "optimizer.shard=true"];
+const WIDE: &[&str] = &["model.hidden=[64, 17]"];
+const SHARD: &[&str] = &["optimizer.shard=true"];
 
 /// Bit patterns of tensors by name, as doubles, from all files of a kind, with ranges put together.
 pub(crate) type Bits = BTreeMap<String, Vec<u64>>;
@@ -72,7 +72,7 @@ fn sharded_ranks_train_bit_for_bit_what_unsharded_ranks_train() {
     ] {
         let bench = Bench::new(hooks);
         let optimizer = format!("optimizer={optimizer}");
-        let plain = [WIDE, &["-s", &optimizer, "-s", more]].concat();
+        let plain = [WIDE, &[&optimizer, more]].concat();
         launched(&bench, ranks, "whole", &plain).expect(0);
         launched(&bench, ranks, "sharded", &[&plain, SHARD].concat()).expect(0);
         let [whole, sharded] = ["whole", "sharded"].map(|run| bench.path(run).join(LAST));
@@ -82,7 +82,7 @@ fn sharded_ranks_train_bit_for_bit_what_unsharded_ranks_train() {
         assert_eq!(files(&whole, "optimizer").len(), 1);
         assert_eq!(files(&sharded, "optimizer").len(), ranks);
         let losses = |run: &str| -> Vec<Json> {
-            let run = RunFolder { path: bench.path(run) };
+            let run = bench.folder(run);
             run.scalars().iter().map(|line| line["train/loss"].clone()).collect()
         };
         assert_eq!(losses("whole"), losses("sharded"), "{optimizer}");
@@ -92,7 +92,7 @@ fn sharded_ranks_train_bit_for_bit_what_unsharded_ranks_train() {
 #[test]
 fn a_rank_keeps_its_share_of_the_optimizer_state_and_plan_says_so() {
     let bench = Bench::new("");
-    let wide = ["-s", "model.hidden=[256]", "-s", "train.batch_size=8"];
+    let wide = ["model.hidden=[256]", "train.batch_size=8"];
     let plan = |more: &[&str]| -> Json {
         let args = [&["plan", "config.toml", "--ranks", "4", "--json"], &wide[..], more].concat();
         let ran = bench.run(args);
@@ -109,7 +109,7 @@ fn a_rank_keeps_its_share_of_the_optimizer_state_and_plan_says_so() {
     let text = bench.run([&["plan", "config.toml", "--ranks", "4"], &wide[..], SHARD].concat());
     text.expect(0).prints(&["(sharded)", "all-gather of parameters"]);
     // What the ranks of a run really keep is what they write: their files, but for the headers.
-    let run = [&wide[..], SHARD, &["-s", "optimizer.type=\"AdamW\"", "--until", "2"]].concat();
+    let run = [&wide[..], SHARD, &["optimizer.type=\"AdamW\"", "--until", "2"]].concat();
     launched(&bench, 4, "run", &run).expect(0);
     let written = bytes(&files(&bench.path("run/checkpoints/iter_0000002"), "optimizer"));
     assert_eq!(written.len(), 4);
@@ -120,7 +120,7 @@ fn a_rank_keeps_its_share_of_the_optimizer_state_and_plan_says_so() {
 fn a_checkpoint_moves_between_any_numbers_of_ranks_sharded_or_not() {
     let bench = Bench::new("");
     let adam = "optimizer={_delete_=true,type=\"AdamW\",lr=0.01}";
-    let common = [WIDE, &["-s", adam, "-s", "train.precision=\"fp16\"", "--until", "3"]].concat();
+    let common = [WIDE, &[adam, "train.precision=\"fp16\"", "--until", "3"]].concat();
     launched(&bench, 1, "start", &common).expect(0);
     let place = |run: &str| bench.path(run).join("checkpoints/iter_0000003");
     let wanted = [bits(&place("start"), "model"), bits(&place("start"), "optimizer")];
@@ -159,8 +159,7 @@ fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpo
         "optimizer={_delete_=true,type=\"AdamW\",lr=0.001}",
         "default_hooks.checkpoint.iter_period=1",
     ];
-    let more = more.iter().flat_map(|set| ["-s", set]).chain(SHARD.iter().copied());
-    let more: Vec<&str> = more.collect();
+    let more = [&more[..], SHARD].concat();
     launched(&bench, 2, "whole", &more).expect(0);
     let [mut first, mut second] = two_ranks(&bench, "60", &more);
     let folder = bench.path("run/checkpoints");
@@ -173,7 +172,7 @@ fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpo
     second.kill().unwrap();
     wait(&mut second);
     assert_eq!(wait(&mut first).code(), Some(7), "{}", bench.read("said_0"));
-    let checkpoints = RunFolder { path: bench.path("run") }.checkpoints();
+    let checkpoints = bench.folder("run").checkpoints();
     assert!(!checkpoints.is_empty());
     for name in &checkpoints {
         let path = format!("run/checkpoints/{name}");
@@ -192,7 +191,7 @@ fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpo
 /// A run of two sharded ranks.
 fn sharded(bench: &Bench) -> String {
     let adam = "optimizer={_delete_=true,type=\"AdamW\",lr=0.01}";
-    let more = [WIDE, &["-s", adam, "--until", "2"], SHARD].concat();
+    let more = [WIDE, &[adam, "--until", "2"], SHARD].concat();
     launched(bench, 2, "run", &more).expect(0);
     "run/checkpoints/iter_0000002".to_owned()
 }
@@ -205,7 +204,7 @@ fn every_command_reads_a_sharded_checkpoint() {
     let exported = crate::workbench::tensors(&bench.path("out.safetensors"));
     let saved = crate::workbench::tensors(&bench.path(&path).join("model.safetensors"));
     assert_eq!(exported, saved);
-    let eval = ["eval", "config.toml", "--checkpoint", &path, WIDE[0], WIDE[1]];
+    let eval = ["eval", "config.toml", "--checkpoint", &path, WIDE[0]];
     bench.run(eval).expect(0);
     let predict = ["predict", "config.toml", "--checkpoint", &path, "--out", "out.npy"];
     bench.run(predict.iter().chain(WIDE)).expect(0);
@@ -215,7 +214,7 @@ fn every_command_reads_a_sharded_checkpoint() {
         "..",
         " of [17,64]",
     ]);
-    let more = ["-s", "train.max_epochs=1", "-s", "data.train.samples=8"];
+    let more = ["train.max_epochs=1", "data.train.samples=8"];
     let args = ["verify-resume", "config.toml", "--at", "1", "--steps", "1"];
     let all = [&args[..], WIDE, SHARD, &more].concat();
     bench.run(all).expect(0).prints(&["identical"]);
@@ -227,7 +226,7 @@ fn a_missing_or_damaged_shard_is_named() {
     let path = sharded(&bench);
     let file = bench.path(&path).join("optimizer-00002-of-00002.safetensors");
     let whole = fs::read(&file).unwrap();
-    let eval = ["eval", "config.toml", "--checkpoint", &path, WIDE[0], WIDE[1]];
+    let eval = ["eval", "config.toml", "--checkpoint", &path, WIDE[0]];
     let mut changed = whole.clone();
     *changed.last_mut().unwrap() ^= 1;
     for (bytes, why) in [
@@ -241,7 +240,7 @@ fn a_missing_or_damaged_shard_is_named() {
     fs::remove_file(&file).unwrap();
     let named = ["could not read", "optimizer-00002-of-00002.safetensors"];
     bench.run(eval).expect(6).says(&named);
-    let all = ["-s", "optimizer.shard=true", "--resume", &path];
+    let all = ["optimizer.shard=true", "--resume", &path];
     launched(&bench, 2, "other", &[WIDE, &all].concat()).says(&named);
 }
 
@@ -256,7 +255,7 @@ fn without_ranks_the_switch_changes_nothing_and_its_type_is_checked() {
         let same = fs::read(plain.join(file)).unwrap() == fs::read(shard.join(file)).unwrap();
         assert!(same, "{file}");
     }
-    let (ran, _) = bench.train("wrong", &["-s", "optimizer.shard=2"]);
+    let (ran, _) = bench.train("wrong", &["optimizer.shard=2"]);
     ran.expect(2).says(&["optimizer.shard"]);
 }
 

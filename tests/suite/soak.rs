@@ -3,10 +3,10 @@
 #![expect(clippy::print_stdout, reason = "the long form tells how far it is")]
 use crate::patience;
 use crate::resume::assert_same;
-use crate::workbench::{Bench, RunFolder, program};
+use crate::workbench::{Bench, RunFolder};
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// A schedule, checkpoints in the middle of epochs, averaged weights, metrics of training and validation, dropout, and
@@ -79,7 +79,7 @@ pub(crate) struct Soak {
 
 impl Soak {
     pub(crate) fn new(epochs: u64, precision: &str) -> Self {
-        let all = [
+        let settings = vec![
             "model.dropout=0.3".to_owned(),
             "data.train.samples=100".to_owned(),
             format!("train.max_epochs={epochs}"),
@@ -87,7 +87,6 @@ impl Soak {
             // In fp16 the scale doubles until gradients overflow, again and again; elsewhere there is none.
             "train.loss_scaler={growth_interval=3}".to_owned(),
         ];
-        let settings = all.into_iter().flat_map(|set| ["-s".to_owned(), set]).collect();
         Self { bench: Bench::new(CONFIG), settings }
     }
 
@@ -99,10 +98,9 @@ impl Soak {
 
     /// Starts or resumes the run that is killed.
     fn start(&self) -> Child {
-        let mut command = Command::new(program());
-        command.args(["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"]);
-        command.args(&self.settings).current_dir(self.bench.path("."));
-        command.env_remove("LD_LIBRARY_PATH");
+        let train = ["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"];
+        let settings = self.settings.iter().map(String::as_str);
+        let mut command = self.bench.command(train.into_iter().chain(settings));
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
@@ -146,7 +144,7 @@ fn soak(precision: &str) -> f64 {
     // 25 iterations each; a process that is killed comes to its second or third checkpoint, 7 iterations each.
     let soak = Soak::new(4 + kills, precision);
     let whole = soak.whole();
-    let run = RunFolder { path: soak.bench.path("killed") };
+    let run = soak.bench.folder("killed");
     let checkpoints = run.path.join("checkpoints");
     let mut rng = Rng(seed);
     let mut within_a_write = 0;

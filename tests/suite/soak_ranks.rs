@@ -36,7 +36,8 @@ impl RankSoak {
             command
         };
         command.args(["train", "config.toml", "--run-dir", run, "--quiet"]);
-        command.args(&self.soak.settings).current_dir(self.soak.bench.path("."));
+        command.args(self.soak.settings.iter().flat_map(|set| ["-s", set]));
+        command.current_dir(self.soak.bench.path("."));
         command.env_remove("LD_LIBRARY_PATH").env(MARK, self.soak.bench.path(run));
         let said = fs::File::create(self.soak.bench.path(&format!("{run}.said"))).unwrap();
         command.stdout(Stdio::null()).stderr(said).spawn().unwrap()
@@ -46,7 +47,7 @@ impl RankSoak {
     fn whole(&self) -> RunFolder {
         let ended = patience::wait(&mut self.start("whole", 0));
         assert!(ended.success(), "{}", self.soak.bench.read("whole.said"));
-        RunFolder { path: self.soak.bench.path("whole") }
+        self.soak.bench.folder("whole")
     }
 
     /// The process of a rank after this many restarts, once it exists.
@@ -79,11 +80,11 @@ fn kill_ranks(stages: u64) {
     let mut soak = Soak::new(4 + kills, "fp32");
     if stages > 1 {
         let schedule = format!("schedule={{type=\"OneFOneB\",stages={stages},microbatches=2}}");
-        soak.settings.extend(["-s".to_owned(), schedule]);
+        soak.settings.push(schedule);
     }
     let soak = RankSoak { soak, ranks: number("HOOKRACK_SOAK_RANKS", 2), torchrun };
     let whole = soak.whole();
-    let run = RunFolder { path: soak.soak.bench.path("killed") };
+    let run = soak.soak.bench.folder("killed");
     let mut launcher = soak.start("killed", kills);
     let mut rng = Rng(seed);
     for kill in 1..=kills {

@@ -84,8 +84,7 @@ fn training_continues_without_a_console() {
             let arguments = format!("train config.toml --run-dir {run} {more}");
             let ran = redirected(&bench, &arguments, redirection);
             assert_eq!(ran.code, Some(0), "{redirection} {more}: {}", ran.stderr);
-            let record: serde_json::Value =
-                serde_json::from_str(&bench.read(&format!("{run}/run.json"))).unwrap();
+            let record = bench.json(&format!("{run}/run.json"));
             assert_eq!(record["outcome"], "completed", "{redirection} {more}");
             assert!(!bench.read(&format!("{run}/log.txt")).contains("panicked"), "{redirection}");
         }

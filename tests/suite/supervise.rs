@@ -1,7 +1,7 @@
 //! `hookrack train --supervise`: a run that a plugin crashes is restarted, if necessary without that plugin.
 
 use crate::misbehavior::{bench, bench_at};
-use crate::workbench::SAVED;
+use crate::workbench::{SAVED, faulty};
 use std::fs;
 
 /// The policy of a hook that the run can continue without.
@@ -9,10 +9,8 @@ const DISABLE: &str = "on_error = \"disable\"\n";
 
 /// A hook that runs before all others and waits in iteration 3 until the checkpoint of iteration 2 is complete.
 fn waiting() -> String {
-    format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"waits\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"{SAVED}\"\nlevel = 1\n"
-    )
+    let waits = format!("iter = 3\nhow = 'shell'\ncommand = \"{SAVED}\"\nlevel = 1");
+    faulty("waits", "after_train_iter", &waits)
 }
 
 #[test]
@@ -46,14 +44,8 @@ fn a_run_whose_plugin_crashes_ends_with_the_weights_of_the_run_without_it() {
 }
 
 /// 600 iterations in one epoch, with a checkpoint every 100.
-const LONG: [&str; 6] = [
-    "-s",
-    "data.train.samples=2400",
-    "-s",
-    "train.max_epochs=1",
-    "-s",
-    "default_hooks.checkpoint.period=100",
-];
+const LONG: [&str; 3] =
+    ["data.train.samples=2400", "train.max_epochs=1", "default_hooks.checkpoint.period=100"];
 
 #[test]
 fn a_run_whose_plugin_crashes_at_iteration_500_ends_with_the_weights_of_the_run_without_it() {

@@ -9,10 +9,9 @@ fn the_average_has_equal_weights_and_the_rate_is_held() {
         "[[custom_hooks]]\ntype = \"SWAHook\"\nname = \"swa\"\nstart = 0.5\nlr = 0.25\nanneal_epochs = 1\n\
          [lr_scheduler]\ntype = \"StepLR\"\n",
     );
-    let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+    let run = bench.trained("run", &["train.max_epochs=4"]);
     assert!((run.scalar("train/lr") - 0.25).abs() < 1e-12);
-    let models =
-        [6, 8].map(|iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors")));
+    let models = [6, 8].map(|iter| run.model(iter));
     let average = run.tensors("swa.safetensors");
     for (name, values) in &average {
         for ((value, first), second) in values.iter().zip(&models[0][name]).zip(&models[1][name]) {
@@ -21,9 +20,9 @@ fn the_average_has_equal_weights_and_the_rate_is_held() {
     }
     // The average is evaluated; the model itself is trained and saved.
     let without = Bench::new("[lr_scheduler]\ntype = \"StepLR\"\n");
-    let plain = without.trained("run", &["-s", "train.max_epochs=2"]);
-    let first = run.tensors("checkpoints/iter_0000004/model.safetensors");
-    assert_eq!(first, plain.tensors("checkpoints/iter_0000004/model.safetensors"));
+    let plain = without.trained("run", &["train.max_epochs=2"]);
+    let first = run.model(4);
+    assert_eq!(first, plain.model(4));
 }
 
 /// Eight samples of two columns, in two batches of four, and a batch norm that sees them as they are.
@@ -74,7 +73,7 @@ fn over_batches(column: [f32; 8], is_variance: bool) -> f32 {
 }
 
 fn model_of(run: &RunFolder) -> HashMap<String, Vec<f32>> {
-    run.tensors("checkpoints/iter_0000008/model.safetensors")
+    run.model(8)
 }
 
 #[test]
@@ -95,13 +94,13 @@ fn batch_norms_have_statistics_of_the_average_in_its_file_and_their_own_in_the_m
         }
     }
     // What is trained never sees them.
-    let plain = RunFolder { path: bench.path("plain") };
+    let plain = bench.folder("plain");
     bench.run(["train", "plain.toml", "--run-dir", "plain"]).expect(0);
     assert_ne!(model_of(&run)["layers.0.running_mean"], average["layers.0.running_mean"]);
     assert_eq!(model_of(&run)["layers.0.running_mean"], model_of(&plain)["layers.0.running_mean"]);
     assert_eq!(model_of(&run)["layers.0.running_var"], model_of(&plain)["layers.0.running_var"]);
 
-    let without = bench.trained("without", &["-s", "custom_hooks.0.update_bn=false"]);
+    let without = bench.trained("without", &["custom_hooks.0.update_bn=false"]);
     let kept = without.tensors("swa.safetensors");
     assert_eq!(kept["layers.0.running_mean"], model_of(&without)["layers.0.running_mean"]);
 }

@@ -167,8 +167,7 @@ fn histograms_of_weights_are_those_of_the_checkpoint() {
     let run = bench.trained("run", &[]);
     let found = read(python, &run);
     for (epoch, iter) in [2, 4].into_iter().enumerate() {
-        for (name, values) in run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"))
-        {
+        for (name, values) in run.model(iter) {
             let all = found["histograms"][format!("params/{name}")].as_array().unwrap();
             assert_eq!(all.len(), 2, "{name}");
             let shown: Vec<f64> = (1..6).map(|at| all[epoch][at].as_f64().unwrap()).collect();
@@ -202,11 +201,10 @@ fn what_waits_for_a_writer_at_a_checkpoint_is_there_once_after_a_kill() {
          at = \"nowhere\"\nfile = \"calls\"\ncommand = \"\"\n\
          [default_hooks]\ntimer = false\nlogger = { interval = 10 }\ncheckpoint = { iter_period = 3, epoch_period = 0 }\n",
     );
-    let long = ["-s", "data.train.samples=48", "-s", "train.max_epochs=1", "--resume"];
+    let long = ["data.train.samples=48", "train.max_epochs=1", "--resume"];
     let whole = read(python, &bench.trained("whole", &long));
     let kill = format!("custom_hooks.killer.command={SAVED}; kill -KILL $PPID; sleep 9");
-    let cut =
-        [&long[..], &["-s", "custom_hooks.killer.at=before_train_iter", "-s", &kill]].concat();
+    let cut = [&long[..], &["custom_hooks.killer.at=before_train_iter", &kill]].concat();
     let (ran, run) = bench.train("run", &cut);
     assert_eq!((ran.code, run.checkpoints()), (None, vec!["iter_0000003".to_owned()]), "{ran:?}");
     bench.trained("run", &long);
@@ -232,14 +230,14 @@ fn a_run_that_was_killed_and_resumed_has_each_step_once_in_tensorboard() {
     let killer = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"killer\"\nlevel = 60\n\
                   at = \"after_train_iter\"\nhow = \"sigkill\"\niter = 100\nfile = \"calls\"\n";
     let bench = Bench::new(&format!("{killer}{WATCHED}"));
-    let epochs = ["-s", "train.max_epochs=3"];
+    let epochs = ["train.max_epochs=3"];
     let whole = read(python, &bench.trained("whole", &epochs));
     // After the fifth step was written and before it was saved. The second checkpoint has waited for the first.
-    let cut = [&epochs[..], &["-s", "custom_hooks.killer.iter=5"]].concat();
+    let cut = [&epochs[..], &["custom_hooks.killer.iter=5"]].concat();
     let (ran, run) = bench.train("run", &cut);
     assert!(ran.code.is_none() && !run.checkpoints().is_empty(), "{ran:?}");
     assert_eq!(read(python, &run)["scalars"]["train/loss"].as_array().unwrap().len(), 5);
-    bench.trained("run", &["--resume", "-s", "train.max_epochs=3"]);
+    bench.trained("run", &["--resume", "train.max_epochs=3"]);
     let resumed = read(python, &run);
     let steps = |found: &Json, name: &str| -> Vec<u64> {
         let all = found["scalars"][name].as_array().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::misbehavior::bench;
 use crate::workbench::{Bench, Ran};
-use crate::workshop::{compile_c, repository};
+use crate::workshop::{assert_page, compile_c, repository};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -64,15 +64,10 @@ fn a_case_that_exceeds_its_time_limit_fails() {
 #[test]
 fn the_table_in_the_docs_equals_the_output_of_list() {
     let listed = Bench::bare().run(["test-plugin", "--list"]);
-    let page = repository().join("docs/test-plugin.md");
-    let docs = std::fs::read_to_string(&page).unwrap();
+    let docs = std::fs::read_to_string(repository().join("docs/test-plugin.md")).unwrap();
     let (before, rest) = docs.split_once("| case | requirement |").unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap_or((rest, ""));
     let gap = if after.is_empty() { "" } else { "\n" };
     let made = format!("{before}{}\n{gap}{after}", listed.expect(0).stdout.trim_end());
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&page, &made).unwrap();
-    }
-    let docs = std::fs::read_to_string(page).unwrap();
-    assert_eq!(docs, made, "update docs/test-plugin.md with UPDATE_EXPECT=1");
+    assert_page("docs/test-plugin.md", &made);
 }

@@ -1,7 +1,8 @@
 //! Models that Python wrote: the program trains them, and Python loads the trained weights.
 
+use crate::keeping::python;
 use crate::patience::output;
-use crate::workbench::{Bench, tensors};
+use crate::workbench::{Bench, hook, tensors};
 use crate::workshop::repository;
 use std::fs;
 use std::io::Write as _;
@@ -25,9 +26,7 @@ fn scripted() -> std::path::PathBuf {
 }
 
 fn bench(model: &Path) -> Bench {
-    let bench = Bench::bare();
-    bench.write("config.toml", &config(model));
-    bench
+    Bench::of(&config(model))
 }
 
 #[test]
@@ -35,7 +34,7 @@ fn a_scripted_model_has_no_stages_of_a_pipeline() {
     let bench = bench(&scripted());
     let schedule = "schedule={type=\"OneFOneB\",stages=2,microbatches=2}";
     let args = ["launch", "-n", "2", "--", "train", "config.toml", "--run-dir", "run"];
-    let ran = bench.run(args.iter().chain(&["-s", schedule]));
+    let ran = bench.run(args.iter().chain(&[schedule]));
     ran.expect(2)
         .says(&["`model`: this model cannot be split into stages: TorchScript", "[model]"]);
     assert!(!bench.path("run/checkpoints").exists());
@@ -44,8 +43,7 @@ fn a_scripted_model_has_no_stages_of_a_pipeline() {
 #[test]
 fn a_scripted_model_learns_with_its_buffers_in_checkpoint_and_average() {
     let bench = bench(&scripted());
-    let more = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n";
-    bench.write("config.toml", &format!("{}{more}", config(&scripted())));
+    bench.add(&hook("EMAIterHook", "momentum = 0.5"));
     let run = bench.trained("run", &[]);
     let accuracy = run.scalar("val/Accuracy");
     assert!(accuracy > 0.85, "val accuracy {accuracy} after two epochs");
@@ -69,19 +67,12 @@ fn a_scripted_model_learns_with_its_buffers_in_checkpoint_and_average() {
 #[test]
 fn evaluation_repeats_itself_and_training_does_not() {
     let bench = bench(&scripted());
-    bench.trained("run", &["-s", "train.max_epochs=1"]);
+    bench.trained("run", &["train.max_epochs=1"]);
     for out in ["first.safetensors", "second.safetensors"] {
         bench.run(["predict", "config.toml", "--checkpoint", "run", "--out", out]).expect(0);
     }
     let read = |name: &str| fs::read(bench.path(name)).unwrap();
     assert_eq!(read("first.safetensors"), read("second.safetensors"), "dropout acts in evaluation");
-}
-
-/// A Python with torch and safetensors: `HOOKRACK_TEST_PYTHON`, else `python3`.
-fn python() -> Option<String> {
-    let python = std::env::var("HOOKRACK_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let asked = output(Command::new(&python).args(["-c", "import torch, safetensors.torch"]));
-    asked.is_ok_and(|output| output.status.success()).then_some(python)
 }
 
 /// Loads the trained tensors into Python's module, and compares the outputs of both for the same digits.
@@ -113,7 +104,7 @@ assert torch.allclose(ours, theirs, rtol=0, atol=1e-4)
 fn trained_weights_give_the_same_output_in_python() {
     let Some(python) = python() else {
         // Straight to standard error: what a test prints is not shown when it passes.
-        let how = "set HOOKRACK_TEST_PYTHON to one to run this test";
+        let how = "set HOOKRACK_PYTHON to one to run this test";
         let _ = writeln!(std::io::stderr(), "skipped: no Python with torch and safetensors; {how}");
         return;
     };
@@ -135,7 +126,7 @@ fn trained_weights_give_the_same_output_in_python() {
 #[test]
 fn a_traced_file_trains_unless_it_has_dropout_or_batch_norm() {
     let fixtures = repository().join("tests/fixtures/torchscript");
-    bench(&fixtures.join("traced_plain.pt")).trained("run", &["-s", "train.max_epochs=1"]);
+    bench(&fixtures.join("traced_plain.pt")).trained("run", &["train.max_epochs=1"]);
     let (ran, _) = bench(&fixtures.join("traced.pt")).train("run", &[]);
     ran.expect(2).says(&[
         "was traced: its aten::batch_norm stays in the mode that it was traced in",

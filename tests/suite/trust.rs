@@ -1,8 +1,7 @@
 //! What the host does before a library runs in it, and that nothing done to the file afterwards matters.
 
-use crate::workbench::{Bench, Ran, TINY, cache, program};
+use crate::workbench::{Bench, Ran, TINY, cache, hook, program};
 use crate::workshop::{compile_c, fixtures};
-use serde_json::Value as Json;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -23,9 +22,7 @@ fn compile_with_file(fixture: &str, bench: &Bench, library: &str, file: &str) {
 
 /// The program in a bench, with a cache of its own.
 fn hookrack(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(args).current_dir(bench.path("."));
-    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+    let mut command = bench.command(args);
     command.env("XDG_CACHE_HOME", bench.path("cache"));
     command
 }
@@ -53,7 +50,7 @@ fn chmod(bench: &Bench, name: &str, mode: u32) {
 fn what_is_done_to_the_file_of_a_loaded_library_does_nothing_to_the_run() {
     let mut weights = Vec::new();
     for how in [None, Some("overwrite"), Some("truncate"), Some("remove")] {
-        let bench = Bench::new("[[custom_hooks]]\ntype = \"Vandal\"\n");
+        let bench = Bench::new(&hook("Vandal", ""));
         compile_with_file("vandal", &bench, "plugins/libvandal.so", "plugins/libvandal.so");
         let before = fs::read(bench.path("plugins/libvandal.so")).unwrap();
         let mut train = hookrack(&bench, &["train", "config.toml", "--run-dir", "run"]);
@@ -68,7 +65,7 @@ fn what_is_done_to_the_file_of_a_loaded_library_does_nothing_to_the_run() {
 
 #[test]
 fn only_a_library_that_a_config_uses_is_mapped_and_that_from_memory() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"ShowsMaps\"\n");
+    let bench = Bench::new(&hook("ShowsMaps", ""));
     compile_with_file("shows_maps", &bench, "plugins/libshows_maps.so", "maps");
     let (ran, run) = bench.train("run", &[]);
     ran.expect(0);
@@ -91,8 +88,7 @@ fn a_library_that_no_config_uses_runs_in_a_probe_alone_which_cannot_write() {
         Ran::of(&mut hookrack(&bench, args)).expect(0);
         assert!(!bench.path("trace").exists(), "{args:?}");
     }
-    let config = bench.read("config.toml");
-    bench.write("config.toml", &format!("{config}[[custom_hooks]]\ntype = \"Writes\"\n"));
+    bench.add("[[custom_hooks]]\ntype = \"Writes\"\n");
     Ran::of(&mut hookrack(&bench, &["check", "config.toml"])).expect(0);
     assert_eq!(bench.read("trace"), "loaded\n");
 }
@@ -123,7 +119,7 @@ fn a_library_that_ends_or_hangs_the_probe_is_quarantined_with_its_reason() {
             assert!(listed.stdout.contains(&said), "{said} is not in:\n{}", listed.stdout);
         }
     }
-    let json: Json = serde_json::from_str(&list(&["--json"]).expect(0).stdout).unwrap();
+    let json = list(&["--json"]).expect(0).json();
     let state = |file: &str| {
         let files = json.as_array().unwrap();
         files.iter().find(|one| one["file"] == file).unwrap()["state"].clone()
@@ -140,13 +136,8 @@ fn a_run_is_not_stopped_by_a_stray_library_that_crashes() {
     let bench = Bench::new("");
     compile_c("crash_in_constructor", &bench.path("plugins/libstray.so"), &["-shared"]);
     bench.train("run", &[]).0.expect(0).says(&["libstray.so: in quarantine: "]);
-    let config = bench.read("config.toml");
-    let named = format!("{config}[[custom_hooks]]\ntype = \"Quiet\"\nlibrary = \"libstray.so\"\n");
-    bench.write("config.toml", &named);
-    bench
-        .run(["check", "config.toml"])
-        .expect(3)
-        .says(&["libstray.so: in quarantine: ", "--retry"]);
+    bench.add(&hook("Quiet", "library = 'libstray.so'"));
+    bench.check(&[]).expect(3).says(&["libstray.so: in quarantine: ", "--retry"]);
 }
 
 #[test]
@@ -213,7 +204,7 @@ fn a_link_out_of_the_plugin_folders_is_refused_and_one_within_them_is_not() {
 
 #[test]
 fn a_library_is_found_and_trained_with_without_a_home_that_can_be_written_to() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let bench = Bench::new(&hook("EMAIterHook", ""));
     let mut train = hookrack(&bench, &["train", "config.toml", "--run-dir", "run"]);
     Ran::of(train.env("XDG_CACHE_HOME", "/dev/null").env("HOME", "/dev/null")).expect(0);
     let mut check = hookrack(&bench, &["check", "config.toml"]);
@@ -224,7 +215,7 @@ fn a_library_is_found_and_trained_with_without_a_home_that_can_be_written_to() {
 /// content anywhere.
 #[test]
 fn a_library_that_is_probed_can_read_and_start_threads_and_nothing_else() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"Pries\"\n");
+    let bench = Bench::new(&hook("Pries", ""));
     bench.write("victim", "untouched");
     compile_with_file("pries", &bench, "plugins/libpries.so", "victim");
     let listed = Ran::of(&mut hookrack(&bench, &["plugins"]));
@@ -257,7 +248,7 @@ fn a_file_of_any_name_is_listed_and_loaded_and_none_controls_the_terminal() {
     listed.prints(&["a\\u{1b}[2J.so  quiet 0.1.0", "b\\nlibc.so  quiet.so  quiet 0.1.0"]);
     listed.prints(&["c\u{fffd}.so  quiet 0.1.0", "bada\\u{1b}[2J.so: not an ELF shared library"]);
     let json = bench.run(["plugins", "--dir", "here", "--json"]);
-    let files: Json = serde_json::from_str(&json.expect(0).stdout).unwrap();
+    let files = json.expect(0).json();
     let ready = files.as_array().unwrap().iter().filter(|file| file["state"] == "ready");
     assert_eq!(ready.count(), names.len(), "{files}");
     let quiet = "[[custom_hooks]]\ntype = \"Quiet\"\n";

@@ -1,6 +1,6 @@
 //! When a run validates: once if it is due twice, and always at the end of training.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, faulty};
 
 /// The iterations after which a run validated.
 fn validated(run: &RunFolder) -> Vec<u64> {
@@ -14,10 +14,7 @@ fn validated(run: &RunFolder) -> Vec<u64> {
 /// Six epochs of two iterations.
 fn bench(evaluate: &str, more: &str) -> Bench {
     let bench = Bench::new(&format!("[default_hooks]\nevaluate = {{ {evaluate} }}\n{more}"));
-    bench.write(
-        "config.toml",
-        &bench.read("config.toml").replace("max_epochs = 2", "max_epochs = 6"),
-    );
+    bench.replace("max_epochs = 2", "max_epochs = 6");
     bench
 }
 
@@ -30,7 +27,7 @@ fn a_validation_that_is_due_by_epoch_and_by_iteration_is_one() {
     let stopping =
         "[[custom_hooks]]\ntype = \"EarlyStoppingHook\"\nmonitor = \"val/loss\"\npatience = 3\n";
     let bench = bench("interval = 1, eval_iter_period = 2", stopping);
-    let run = bench.trained("run", &["-s", "optimizer.lr=0.0"]);
+    let run = bench.trained("run", &["optimizer.lr=0.0"]);
     assert_eq!(validated(&run), [2, 4, 6, 8]);
     assert_eq!(run.record()["outcome"], "stopped");
 }
@@ -55,8 +52,7 @@ fn the_last_weights_are_validated_before_the_last_checkpoint() {
 
     // By iterations the end is in the middle of an epoch.
     let bench = bench("interval = 2", "");
-    let config = bench.read("config.toml").replace("max_epochs = 6", "max_iters = 7");
-    bench.write("config.toml", &config);
+    bench.replace("max_epochs = 6", "max_iters = 7");
     assert_eq!(validated(&bench.trained("run", &[])), [4, 7]);
 }
 
@@ -91,16 +87,11 @@ fn a_signal_before_the_epoch_s_validation_leaves_it_to_the_resumed_run() {
     let uncut = bench(evaluate, "");
     let whole = validated(&uncut.trained("run", &[]));
     assert_eq!(whole, [2, 4, 6, 8, 10, 12]);
-    let signal = |at: &str| {
-        format!(
-            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\nat = \"{at}\"\niter = 4\nhow = \"sigterm\"\n"
-        )
-    };
     for at in ["after_train_iter", "after_val_iter"] {
-        let bench = bench(evaluate, &signal(at));
+        let bench = bench(evaluate, &faulty("bad", at, "iter = 4\nhow = 'sigterm'"));
         let (ran, _) = bench.train("run", &[]);
         ran.expect(143);
-        let run = bench.trained("run", &["--resume", "-s", "custom_hooks.bad.at=nowhere"]);
+        let run = bench.trained("run", &["--resume", "custom_hooks.bad.at=nowhere"]);
         assert_eq!(validated(&run), whole, "{at}");
     }
 }

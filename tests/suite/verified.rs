@@ -34,7 +34,7 @@ fn change_library(bench: &Bench) {
 fn under_require_only_what_is_locked_runs() {
     let bench = bench("policy = \"require\"");
     let lock = bench.path("plugins.lock");
-    bench.run(["check", "config.toml"]).expect(2).says(&["unknown hook `Quiet`"]).says(&[
+    bench.check(&[]).expect(2).says(&["unknown hook `Quiet`"]).says(&[
         "libx.so: is neither in ",
         "plugins.lock nor signed by a trusted key, and the config requires one of the two: ",
     ]);
@@ -48,13 +48,13 @@ fn under_require_only_what_is_locked_runs() {
     resolved.expect(0).prints(&["policy = \"require\"", &named]);
 
     change_library(&bench);
-    bench.run(["check", "config.toml"]).expect(2).says(&[
+    bench.check(&[]).expect(2).says(&[
         "libx.so: has sha256 ",
         "for libx.so on ",
         "it was rebuilt or changed; check it, then run `hookrack lock` again",
     ]);
     bench.run(["lock", "config.toml"]).expect(0).prints(&["changed"]);
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.check(&[]).expect(0);
     bench.run(["lock", "config.toml"]).expect(0).prints(&["unchanged"]);
 }
 
@@ -78,10 +78,10 @@ fn a_lock_keeps_the_entries_of_other_machines_and_libraries() {
 fn a_lock_file_alone_warns_of_a_change() {
     let bench = bench("");
     bench.run(["lock", "config.toml"]).expect(0);
-    let ran = bench.run(["check", "config.toml"]);
+    let ran = bench.check(&[]);
     assert!(!ran.expect(0).stderr.contains("sha256"), "{}", ran.stderr);
     change_library(&bench);
-    let ran = bench.run(["check", "config.toml"]);
+    let ran = bench.check(&[]);
     ran.expect(0).says(&["libx.so: has sha256 ", "loading it anyway"]);
     assert_eq!(ran.stderr.matches("loading it anyway").count(), 1, "{}", ran.stderr);
     let listed = bench.run(["plugins", "config.toml"]);
@@ -89,7 +89,7 @@ fn a_lock_file_alone_warns_of_a_change() {
     let json = bench.run(["plugins", "config.toml", "--json"]);
     json.expect(0).prints(&["\"warning\": \"has sha256 "]);
     configure(&bench, "policy = \"off\"");
-    assert!(!bench.run(["check", "config.toml"]).expect(0).stderr.contains("sha256"));
+    assert!(!bench.check(&[]).expect(0).stderr.contains("sha256"));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_lock_file_signature_or_key_that_is_no_file_is_refused_at_once() {
         let was_there = fs::rename(&path, &aside).is_ok();
         let made = output(Command::new("mkfifo").arg(&path)).unwrap();
         assert!(made.status.success());
-        let ran = bench.run(["check", "config.toml"]);
+        let ran = bench.check(&[]);
         ran.expect(2).says(&[said, "is a pipe, a socket or a device"]);
         fs::remove_file(&path).unwrap();
         if was_there {
@@ -118,11 +118,11 @@ fn a_lock_file_signature_or_key_that_is_no_file_is_refused_at_once() {
 fn a_folder_has_a_policy_of_its_own() {
     let bench =
         bench("policy = \"require\"\n[[plugins.folders]]\ndir = \"plugins\"\npolicy = \"off\"");
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.check(&[]).expect(0);
     configure(&bench, "[[plugins.folders]]\ndir = \"plugins\"\npolicy = \"require\"");
-    bench.run(["check", "config.toml"]).expect(2).says(&["libx.so: is neither in "]);
+    bench.check(&[]).expect(2).says(&["libx.so: is neither in "]);
     configure(&bench, "[[plugins.folders]]\ndir = \"nowhere\"\npolicy = \"require\"");
-    bench.run(["check", "config.toml"]).expect(2).says(&["nowhere"]);
+    bench.check(&[]).expect(2).says(&["nowhere"]);
 }
 
 #[test]
@@ -152,27 +152,20 @@ fn a_signature_by_a_trusted_key_stands_for_a_library() {
     let by = format!(", signed by {key}");
     bench.run(["plugins", "config.toml"]).expect(0).prints(&["libx.so  quiet 0.1.0", &by]);
     let json = bench.run(["plugins", "config.toml", "--json"]);
-    let files: serde_json::Value = serde_json::from_str(&json.expect(0).stdout).unwrap();
+    let files = json.expect(0).json();
     let own = files.as_array().unwrap().iter().find(|file| file["file"] == "libx.so").unwrap();
     assert_eq!((&own["state"], &own["signer"]), (&"ready".into(), &key.into()));
 
     sign("stranger.key").expect(0);
-    bench.run(["check", "config.toml"]).expect(2).says(&[
-        "libx.so.minisig was made by key ",
-        "not trusted",
-        key,
-    ]);
+    bench.check(&[]).expect(2).says(&["libx.so.minisig was made by key ", "not trusted", key]);
     sign("team.key").expect(0);
     change_library(&bench);
     let said = format!("libx.so.minisig by key {key} does not match the file");
-    bench.run(["check", "config.toml"]).expect(2).says(&[&said]);
+    bench.check(&[]).expect(2).says(&[&said]);
     bench.write("plugins/libx.so.minisig", "nothing\n");
-    bench.run(["check", "config.toml"]).expect(2).says(&["libx.so.minisig is not a signature"]);
+    bench.check(&[]).expect(2).says(&["libx.so.minisig is not a signature"]);
     bench.write("team.pub", "nothing\n");
-    bench
-        .run(["check", "config.toml"])
-        .expect(2)
-        .says(&["the trusted key ", "team.pub cannot be used"]);
+    bench.check(&[]).expect(2).says(&["the trusted key ", "team.pub cannot be used"]);
 }
 
 /// An installation with a policy file, in a bench.
@@ -245,7 +238,7 @@ fn a_library_that_the_machine_refuses_is_not_tested_either() {
 fn a_plugin_folder_of_the_current_directory_is_not_enough_under_require() {
     let bench = bench("policy = \"require\"");
     bench.run(["lock", "config.toml"]).expect(0);
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.check(&[]).expect(0);
     fs::create_dir(bench.path("configs")).unwrap();
     fs::copy(bench.path("config.toml"), bench.path("configs/config.toml")).unwrap();
     let elsewhere = ["check", "configs/config.toml"];

@@ -1,12 +1,12 @@
 //! Weights that a run starts from, parameters that it leaves alone, and groups that are stepped otherwise.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::workbench::{Bench, RunFolder, hook};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use std::collections::HashMap;
 
 /// No step moves anything: what training ends with is what it began with.
-const STILL: [&str; 4] = ["-s", "optimizer.lr=0", "-s", "train.max_epochs=1"];
+const STILL: [&str; 2] = ["optimizer.lr=0", "train.max_epochs=1"];
 
 fn model(run: &RunFolder) -> HashMap<String, Vec<f32>> {
     let last = run.checkpoints().pop().unwrap();
@@ -48,14 +48,11 @@ rename = [
 fn a_run_starts_from_the_weights_of_another_run() {
     let bench = Bench::new("");
     let first = bench.trained("first", &[]);
-    bench.write(
-        "config.toml",
-        &format!("{}[weights]\npath = \"first\"\n", bench.read("config.toml")),
-    );
+    bench.add("[weights]\npath = \"first\"\n");
     let (ran, second) = bench.train("second", &STILL);
     ran.expect(0).prints(&["first: 4 loaded\n"]);
     assert_eq!(model(&first), model(&second));
-    let fresh = bench.trained("fresh", &["-s", "weights.strict=false", "-s", "train.seed=9"]);
+    let fresh = bench.trained("fresh", &["weights.strict=false", "train.seed=9"]);
     assert_ne!(model(&first), model(&fresh), "training starts from there");
 }
 
@@ -67,7 +64,7 @@ fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
     bench.run(["export", "first", "--to", file]).expect(0);
     for (number, from) in [run, checkpoint, file].into_iter().enumerate() {
         let load_from = format!("train.load_from=\"{from}\"");
-        let more: Vec<_> = STILL.iter().copied().chain(["-s", &load_from]).collect();
+        let more: Vec<_> = STILL.iter().copied().chain([load_from.as_str()]).collect();
         let name = format!("second{number}");
         let (ran, second) = bench.train(&name, &more);
         ran.expect(0).prints(&[&format!("{from}: 4 loaded\n")]);
@@ -75,13 +72,13 @@ fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
         assert_eq!(second.record()["iter"], 2, "{from}: it begins at the first iteration");
     }
     // The first start of a command line that resumes is a fresh one: the weights are its.
-    let more = ["--resume", "-s", "train.load_from=\"first\"", "-s", "optimizer.lr=0"];
+    let more = ["--resume", "train.load_from=\"first\"", "optimizer.lr=0"];
     let (ran, third) = bench.train("third", &more);
     ran.expect(0).prints(&["first: 4 loaded\n"]);
     assert_eq!(model(&first), model(&third));
     // A restart uses its checkpoint, and the file need not exist.
     std::fs::remove_dir_all(&first.path).unwrap();
-    bench.train("third", &[&more[..], &["-s", "train.max_epochs=3"]].concat()).0.expect(0);
+    bench.train("third", &[&more[..], &["train.max_epochs=3"]].concat()).0.expect(0);
 }
 
 #[test]
@@ -89,7 +86,7 @@ fn a_file_of_torch_save_is_refused_with_the_way_to_convert_it() {
     let bench = Bench::new("");
     bench.trained("run", &[]);
     bench.run(["export", "run", "--to", "model.pt"]).expect(0);
-    let (ran, _) = bench.train("other", &["-s", "train.load_from=model.pt"]);
+    let (ran, _) = bench.train("other", &["train.load_from=model.pt"]);
     ran.expect(2).says(&["model.pt", "this is a file of torch.save", "save_file(torch.load("]);
 }
 
@@ -114,7 +111,7 @@ fn foreign_names_are_put_into_ours_and_the_rest_is_reported() {
 fn strict_weights_that_do_not_fit_are_refused_with_every_name_before_anything_is_written() {
     let bench = Bench::new(FOREIGN);
     foreign_file(&bench);
-    let (ran, run) = bench.train("run", &["-s", "weights.strict=true"]);
+    let (ran, run) = bench.train("run", &["weights.strict=true"]);
     ran.expect(2).says(&[
         "the weights do not match the model",
         "1 missing (layers.1.weight), 1 unexpected (cls), 1 of another shape (layers.1.bias: expects [3], found [5])",
@@ -127,7 +124,7 @@ fn strict_weights_that_do_not_fit_are_refused_with_every_name_before_anything_is
 fn frozen_parameters_are_not_trained_and_have_no_state() {
     let bench = Bench::new("");
     let start = model(&bench.trained("start", &STILL));
-    let run = bench.trained("run", &["-s", "train.freeze=[\"layers.0.*\"]"]);
+    let run = bench.trained("run", &["train.freeze=[\"layers.0.*\"]"]);
     let end = model(&run);
     for (name, numbers) in &start {
         assert_eq!(numbers == &end[name], name.starts_with("layers.0."), "{name}");
@@ -140,9 +137,8 @@ fn frozen_parameters_are_not_trained_and_have_no_state() {
 #[test]
 fn groups_have_rates_of_their_own() {
     let group = "[[optimizer.groups]]\nmatch = \"*.bias\"\nlr_scale = 0.0\n[[optimizer.groups]]\nmatch = \"layers.0.*\"\nlr_scale = 0.5\nweight_decay = 0.0\n";
-    let config = Bench::new("").read("config.toml").replace("[train]", &format!("{group}[train]"));
-    let bench = Bench::bare();
-    bench.write("config.toml", &config);
+    let bench = Bench::new("");
+    bench.replace("[train]", &format!("{group}[train]"));
     let start = model(&bench.trained("start", &STILL));
     let end = model(&bench.trained("run", &[]));
     for (name, numbers) in &start {
@@ -152,8 +148,8 @@ fn groups_have_rates_of_their_own() {
 
 #[test]
 fn a_hook_unfreezes_freezes_and_changes_groups_during_a_run() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"ParamChanger\"\nfile = \"said.txt\"\n");
-    let freeze = ["-s", "train.freeze=[\"layers.0.*\"]"];
+    let bench = Bench::new(&hook("ParamChanger", "file = 'said.txt'"));
+    let freeze = ["train.freeze=[\"layers.0.*\"]"];
     let run = bench.trained("run", &freeze);
     let said = bench.read("said.txt");
     let lines: Vec<_> = said.lines().collect();

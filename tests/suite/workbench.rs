@@ -1,13 +1,12 @@
 //! A folder with a tiny config and the plugins at hand, in which the program is run and its run directories are read.
 
 use crate::patience::output;
-use safetensors::Dtype;
+pub(crate) use crate::run_folder::{Ran, RunFolder, tensors, wide_tensors};
 use serde_json::Value as Json;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
@@ -123,7 +122,21 @@ impl Bench {
     /// A folder with the [`TINY`] config and `more` after it, as `config.toml`, and every plugin in `plugins/`.
     pub(crate) fn new(more: &str) -> Self {
         let bench = Self::bare();
-        bench.write("config.toml", &format!("{TINY}{more}"));
+        bench.configure(more);
+        bench
+    }
+
+    /// A folder with a config, as `config.toml`, and every plugin in `plugins/`.
+    pub(crate) fn of(config: &str) -> Self {
+        let bench = Self::bare();
+        bench.write("config.toml", config);
+        bench
+    }
+
+    /// As [`Self::new`], without the loss of the config.
+    pub(crate) fn without_loss(more: &str) -> Self {
+        let bench = Self::new(more);
+        bench.replace("[loss]\ntype = \"CrossEntropy\"\n", "");
         bench
     }
 
@@ -170,16 +183,57 @@ impl Bench {
         text
     }
 
+    /// Writes the [`TINY`] config with `more` after it.
+    pub(crate) fn configure(&self, more: &str) {
+        self.write("config.toml", &format!("{TINY}{more}"));
+    }
+
+    /// Adds to the config.
+    pub(crate) fn add(&self, more: &str) {
+        self.write("config.toml", &(self.read("config.toml") + more));
+    }
+
+    /// Changes the config.
+    pub(crate) fn replace(&self, from: &str, to: &str) {
+        self.write("config.toml", &self.read("config.toml").replace(from, to));
+    }
+
+    /// A JSON file of the folder.
+    pub(crate) fn json(&self, name: &str) -> Json {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// The points that a recorder has written to a file of the folder, in their order.
+    pub(crate) fn points(&self, name: &str) -> Vec<String> {
+        let calls = self.read(name);
+        calls.lines().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+    }
+
+    /// The run directory of this name.
+    pub(crate) fn folder(&self, name: &str) -> RunFolder {
+        RunFolder { path: self.path(name) }
+    }
+
+    /// The program in the folder, with these arguments; a setting needs no `-s`.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        hookrack(self.dir.path(), args)
+    }
+
     /// Runs the program in the folder.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
         run_in(self.dir.path(), args)
+    }
+
+    /// `hookrack check config.toml …`
+    pub(crate) fn check(&self, more: &[&str]) -> Ran {
+        self.run([&["check", "config.toml"], more].concat())
     }
 
     /// `hookrack train config.toml --run-dir NAME …`; the run directory is read back.
     pub(crate) fn train(&self, name: &str, more: &[&str]) -> (Ran, RunFolder) {
         let args = ["train", "config.toml", "--run-dir", name];
         let ran = self.run(args.iter().chain(more));
-        (ran, RunFolder { path: self.path(name) })
+        (ran, self.folder(name))
     }
 
     /// As [`Self::train`], and it must succeed.
@@ -195,144 +249,37 @@ pub(crate) fn cache() -> &'static Path {
     Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
 }
 
-/// Runs the program in a folder.
-pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
+/// An entry of a hook: its type, and its settings as lines.
+pub(crate) fn hook(kind: &str, settings: &str) -> String {
+    format!("[[custom_hooks]]\ntype = \"{kind}\"\n{settings}\n")
+}
+
+/// An entry of a hook `name` of type `Faulty`, which does something at a point and records its calls in the file `own`.
+pub(crate) fn faulty(name: &str, at: &str, settings: &str) -> String {
+    hook("Faulty", &format!("name = '{name}'\nfile = 'own'\nat = '{at}'\n{settings}"))
+}
+
+/// The program in a folder. An argument such as `train.seed=1` is a setting, which needs no `-s` before it.
+fn hookrack<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(program());
+    let is_setting = |arg: &str| arg.contains('=') && !arg.starts_with('-');
+    let mut is_marked = false;
+    for arg in args {
+        let arg = arg.as_ref();
+        if !is_marked && arg.to_str().is_some_and(is_setting) {
+            command.arg("-s");
+        }
+        command.arg(arg);
+        is_marked = arg == "-s";
+    }
     // Cargo's path for its own tests must not be what libtorch is found by.
-    command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
+    command.current_dir(folder).env_remove("LD_LIBRARY_PATH");
     // Nor must the user's own plugins, and the tests' plugins must not enter the user's index.
     command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
-    Ran::of(&mut command)
+    command
 }
 
-/// The output of a run of the program, and how it ended.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    /// The exit code; `None` after a signal.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
-    }
-}
-
-impl Ran {
-    /// Runs a program to its end.
-    #[track_caller]
-    pub(crate) fn of(command: &mut Command) -> Self {
-        output(command).unwrap().into()
-    }
-
-    /// Insists on an exit code.
-    #[track_caller]
-    pub(crate) fn expect(&self, code: i32) -> &Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
-        self
-    }
-
-    /// Insists that standard error has each of these.
-    #[track_caller]
-    pub(crate) fn says(&self, parts: &[&str]) -> &Self {
-        for part in parts {
-            assert!(self.stderr.contains(part), "`{part}` is not in:\n{}", self.stderr);
-        }
-        self
-    }
-
-    /// Insists that standard output has each of these.
-    #[track_caller]
-    pub(crate) fn prints(&self, parts: &[&str]) -> &Self {
-        for part in parts {
-            assert!(self.stdout.contains(part), "`{part}` is not in:\n{}", self.stdout);
-        }
-        self
-    }
-}
-
-/// A run directory.
-pub(crate) struct RunFolder {
-    pub(crate) path: PathBuf,
-}
-
-impl RunFolder {
-    /// `run.json`.
-    pub(crate) fn record(&self) -> Json {
-        serde_json::from_str(&self.text("run.json")).unwrap()
-    }
-
-    /// A file of the folder.
-    pub(crate) fn text(&self, name: &str) -> String {
-        let path = self.path.join(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    /// The lines of `metrics.json`.
-    pub(crate) fn scalars(&self) -> Vec<Json> {
-        self.text("metrics.json").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    /// The last value of a scalar.
-    pub(crate) fn scalar(&self, name: &str) -> f64 {
-        let lines = self.scalars();
-        let value = lines.iter().rev().find_map(|line| line.get(name)?.as_f64());
-        value.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
-    }
-
-    /// The names of the checkpoints.
-    pub(crate) fn checkpoints(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.path.join("checkpoints")) else { return Vec::new() };
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| name.starts_with("iter_")).collect();
-        names.sort();
-        names
-    }
-
-    /// The tensors of a file of the folder.
-    pub(crate) fn tensors(&self, name: &str) -> HashMap<String, Vec<f32>> {
-        tensors(&self.path.join(name))
-            .into_iter()
-            .map(|(name, (_, values))| (name, values))
-            .collect()
-    }
-}
-
-/// Type and numbers of each tensor of 32 or 64 bit floats of a safetensors file; doubles hold both exactly.
-pub(crate) fn wide_tensors(path: &Path) -> HashMap<String, (Dtype, Vec<f64>)> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let numbers = |view: &safetensors::tensor::TensorView<'_>| -> Option<Vec<f64>> {
-        let data = view.data();
-        match view.dtype() {
-            Dtype::F32 => {
-                Some(data.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect())
-            }
-            Dtype::F64 => Some(data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()),
-            _ => None,
-        }
-    };
-    let tensors = file.tensors().into_iter();
-    tensors.filter_map(|(name, view)| Some((name, (view.dtype(), numbers(&view)?)))).collect()
-}
-
-/// Shape and numbers of each tensor of a safetensors file of 32 bit floats.
-pub(crate) fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<f32>)> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let numbers = |data: &[u8]| {
-        data.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
-    };
-    file.tensors()
-        .into_iter()
-        .filter(|(_, view)| view.dtype() == Dtype::F32)
-        .map(|(name, view)| (name, (view.shape().to_vec(), numbers(view.data()))))
-        .collect()
+/// Runs the program in a folder.
+pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
+    Ran::of(&mut hookrack(folder, args))
 }

@@ -22,6 +22,25 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
+/// Insists that a page is what it is made from; `UPDATE_EXPECT=1` writes it.
+#[track_caller]
+pub(crate) fn assert_page(page: &str, made: &str) {
+    let path = repository().join(page);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, made).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(kept == made, "{page} is not fresh, run this test with UPDATE_EXPECT=1: {differs:?}");
+}
+
+/// The first piece of Python in a page.
+pub(crate) fn python_of(page: &str) -> String {
+    let text = fs::read_to_string(repository().join(page)).unwrap();
+    let (_, rest) = text.split_once("```python\n").unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
 /// The folder with one folder for each misbehavior.
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/libraries")

@@ -87,6 +87,17 @@ unsafe fn with<T>(
     guarded(host, || body(&mut instance.it, host))
 }
 
+/// The C functions of a table, each around code that gets the instance and its host.
+macro_rules! thunks {
+    ($($function:ident($it:ident: $ty:ty, $host:pat $(, $arg:ident: $arg_ty:ty)*) $body:block)*) => { $(
+        unsafe extern "C" fn $function(instance: *mut c_void $(, $arg: $arg_ty)*) -> HrStatus {
+            // SAFETY: the host calls by the contract of the table's field of this name; what it lends stays until this
+            // returns.
+            unsafe { with(instance, |$it: &mut $ty, $host| $body) }
+        }
+    )* };
+}
+
 /// Makes the table of a hook type.
 pub struct HookExport<T>(PhantomData<T>);
 
@@ -105,42 +116,19 @@ impl<T: Hook + HookInfo + DeserializeOwned> HookExport<T> {
         }
     }
 
-    unsafe extern "C" fn on_point(
-        instance: *mut c_void,
-        point: u32,
-        _trainer: *const TrainerHandle,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `HookBase::on_point`.
-        unsafe {
-            with(instance, |hook: &mut T, host| dispatch(hook, point, &mut Trainer::new(host)))
+    thunks! {
+        on_point(hook: T, host, point: u32, _trainer: *const TrainerHandle) {
+            dispatch(hook, point, &mut Trainer::new(host))
         }
-    }
-
-    unsafe extern "C" fn save_state(
-        instance: *mut c_void,
-        writer: *const HrStateWriter,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `HookBase::save_state`.
-        unsafe {
-            with(instance, |hook: &mut T, host| {
-                let mut state = StateWriter::new(host, &*writer);
-                hook.save_fields(&mut state)?;
-                hook.save_state(&mut state)
-            })
+        save_state(hook: T, host, writer: *const HrStateWriter) {
+            let mut state = StateWriter::new(host, &*writer);
+            hook.save_fields(&mut state)?;
+            hook.save_state(&mut state)
         }
-    }
-
-    unsafe extern "C" fn load_state(
-        instance: *mut c_void,
-        reader: *const HrStateReader,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `HookBase::load_state`.
-        unsafe {
-            with(instance, |hook: &mut T, host| {
-                let state = StateReader::new(host, &*reader);
-                hook.load_fields(&state)?;
-                hook.load_state(&state)
-            })
+        load_state(hook: T, host, reader: *const HrStateReader) {
+            let state = StateReader::new(host, &*reader);
+            hook.load_fields(&state)?;
+            hook.load_state(&state)
         }
     }
 }
@@ -169,72 +157,35 @@ impl<T: Metric + MetricInfo + DeserializeOwned> MetricExport<T> {
         }
     }
 
-    unsafe extern "C" fn update(instance: *mut c_void, _trainer: *const TrainerHandle) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::update`.
-        unsafe { with(instance, |metric: &mut T, host| metric.update(&mut Trainer::new(host))) }
-    }
-
-    unsafe extern "C" fn compute(
-        instance: *mut c_void,
-        scope: u32,
-        sink: *const HrScalarSink,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::compute`.
-        unsafe {
-            with(instance, |metric: &mut T, host| {
-                let mut scalars = Scalars::new(&*sink);
-                if scope == METRIC_STEP {
-                    return metric.step_values(&mut scalars);
-                }
-                metric.values(&mut scalars)?;
-                if scope == METRIC_SO_FAR {
-                    return Ok(());
-                }
-                metric.report(&mut Trainer::new(host))
-            })
+    thunks! {
+        update(metric: T, host, _trainer: *const TrainerHandle) {
+            metric.update(&mut Trainer::new(host))
         }
-    }
-
-    unsafe extern "C" fn reset(instance: *mut c_void) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::reset`.
-        unsafe {
-            with(instance, |metric: &mut T, _| {
-                metric.reset();
-                Ok(())
-            })
+        compute(metric: T, host, scope: u32, sink: *const HrScalarSink) {
+            let mut scalars = Scalars::new(&*sink);
+            if scope == METRIC_STEP {
+                return metric.step_values(&mut scalars);
+            }
+            metric.values(&mut scalars)?;
+            if scope == METRIC_SO_FAR {
+                return Ok(());
+            }
+            metric.report(&mut Trainer::new(host))
         }
-    }
-
-    unsafe extern "C" fn save_state(
-        instance: *mut c_void,
-        writer: *const HrStateWriter,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::save_state`.
-        unsafe {
-            with(instance, |metric: &mut T, host| {
-                let mut state = StateWriter::new(host, &*writer);
-                metric.save_fields(&mut state)?;
-                metric.save_state(&mut state)
-            })
+        reset(metric: T, _) {
+            metric.reset();
+            Ok(())
         }
-    }
-
-    unsafe extern "C" fn load_state(
-        instance: *mut c_void,
-        reader: *const HrStateReader,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::load_state`.
-        unsafe {
-            with(instance, |metric: &mut T, host| {
-                metric.load_state(&StateReader::new(host, &*reader))
-            })
+        save_state(metric: T, host, writer: *const HrStateWriter) {
+            let mut state = StateWriter::new(host, &*writer);
+            metric.save_fields(&mut state)?;
+            metric.save_state(&mut state)
         }
-    }
-
-    unsafe extern "C" fn merge(instance: *mut c_void, reader: *const HrStateReader) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::merge`.
-        unsafe {
-            with(instance, |metric: &mut T, host| metric.merge(&StateReader::new(host, &*reader)))
+        load_state(metric: T, host, reader: *const HrStateReader) {
+            metric.load_state(&StateReader::new(host, &*reader))
+        }
+        merge(metric: T, host, reader: *const HrStateReader) {
+            metric.merge(&StateReader::new(host, &*reader))
         }
     }
 }

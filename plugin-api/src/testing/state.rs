@@ -63,9 +63,7 @@ impl FakeTrainer {
         for hook in &self.hooks {
             if let Some(saved) = from.states.get(hook.name) {
                 let loaded = hook.instance.load(&self.world, saved);
-                loaded.map_err(|error| {
-                    error.context(format!("hook `{}` at load_state", hook.name))
-                })?;
+                loaded.map_err(|it| it.context(format!("hook `{}` at load_state", hook.name)))?;
             }
         }
         for metric in &self.metrics {

@@ -35,6 +35,7 @@ pub(crate) struct Param {
 }
 
 /// The settings of the parameter group.
+#[derive(Default)]
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) lr: f64,
@@ -74,6 +75,7 @@ pub struct LogLine {
 /// A file of tensors that a hook has saved.
 pub(crate) type TensorFile = Vec<(String, FakeTensor)>;
 
+#[derive(Default)]
 pub(crate) struct World {
     pub(crate) progress: Rc<Cell<HrProgress>>,
     pub(crate) params: Vec<Param>,
@@ -130,44 +132,8 @@ impl World {
             lr: 0.1,
             ..HrProgress::default()
         };
-        let group =
-            Group { name: "all".into(), lr: 0.1, base_lr: 0.1, momentum: None, weight_decay: 0.0 };
-        Self {
-            progress: Rc::new(Cell::new(progress)),
-            params: Vec::new(),
-            buffers: Vec::new(),
-            group,
-            model: None,
-            criterion: None,
-            gradient: None,
-            gradients_of: None,
-            own_ops: BTreeMap::new(),
-            batch: [const { None }; 4],
-            slots: [const { None }; 5],
-            rows: [const { Vec::new() }; 3],
-            returned: Vec::new(),
-            arena: Arena::default(),
-            scalars: Vec::new(),
-            metrics: Vec::new(),
-            states: Vec::new(),
-            stop: None,
-            wants_validation: false,
-            wants_checkpoint: false,
-            logs: Vec::new(),
-            files: BTreeMap::new(),
-            written: BTreeMap::new(),
-            loaded: Vec::new(),
-            shared: BTreeMap::new(),
-            second_model: None,
-            run_dir: None,
-            calls: Vec::new(),
-            failure: String::new(),
-            layers: Vec::new(),
-            recording: false,
-            pass_left: 0,
-            pass_len: 1,
-            forward_role: None,
-        }
+        let group = Group { name: "all".into(), lr: 0.1, base_lr: 0.1, ..Group::default() };
+        Self { progress: Rc::new(Cell::new(progress)), group, pass_len: 1, ..Self::default() }
     }
 
     pub(crate) fn advance(&self, change: impl FnOnce(&mut HrProgress)) {

@@ -8,7 +8,7 @@ use crate::workshop::repository;
 fn activation_norms_are_those_of_the_layer_and_come_for_every_model() {
     let norms = hook("ActivationNorms", "");
     let linear = bench(&norms);
-    let run = linear.trained("run", &["-s", "optimizer.lr=0"]);
+    let run = linear.trained("run", &["optimizer.lr=0"]);
     let weights = initial();
     let scores = SAMPLES.iter().flat_map(|(features, _)| weights.scores(*features));
     let wanted = scores.map(|score| score * score).sum::<f64>().sqrt();
@@ -42,7 +42,7 @@ fn activation_norms_are_those_of_the_layer_and_come_for_every_model() {
         let (head, rest) = config.split_once("[model]").unwrap();
         let (_, tail) = rest.split_once("[loss]").unwrap();
         bench.write("config.toml", &format!("{head}[model]\n{model}\n{data}[loss]{tail}"));
-        let run = bench.trained("run", &["-s", "train.max_iters=2"]);
+        let run = bench.trained("run", &["train.max_iters=2"]);
         for layer in layers {
             let norm = run.scalar(&format!("hook/ActivationNorms/{layer}"));
             assert!(norm.is_finite() && norm > 0.0, "{model}: {layer}: {norm}");
@@ -52,28 +52,26 @@ fn activation_norms_are_those_of_the_layer_and_come_for_every_model() {
 
 #[test]
 fn layers_that_are_not_there_or_cannot_be_seen_are_reported() {
-    let misnamed = bench(&hook("ActivationNorms", "layers = \"layer.0\""));
-    misnamed.run(["check", "config.toml"]).expect(2).says(&[
+    let misnamed = bench(&hook("ActivationNorms", "layers = 'layer.0'"));
+    misnamed.check(&[]).expect(2).says(&[
         "hook `ActivationNorms` (libactivation_norms.so) failed at on_attach",
         "no layer is named `layer.0`: the nearest are `layers.0`",
     ]);
     let bench = bench(&hook("ActivationNorms", ""));
-    bench.run(["check", "config.toml", "-s", "train.mode=graph"]).expect(2).says(&[
+    bench.check(&["train.mode=graph"]).expect(2).says(&[
         "failed at on_attach",
         "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph",
     ]);
     let scripted = repository().join("configs/models/digits_cnn.pt");
     let model = format!("type = \"TorchScript\"\npath = \"{}\"", scripted.display());
-    let config = bench
-        .read("config.toml")
-        .replace("type = \"MLP\"\nhidden = []", &model)
-        .replace("type = \"Csv\"\npath = \"data.csv\"\nlabel = \"label\"", "type = \"Digits\"");
-    bench.write("config.toml", &config);
+    bench.replace("type = \"MLP\"\nhidden = []", &model);
+    let csv = "type = \"Csv\"\npath = \"data.csv\"\nlabel = \"label\"";
+    bench.replace(csv, "type = \"Digits\"");
     let says = [
         "hook `ActivationNorms` (libactivation_norms.so) failed at on_attach",
         "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph",
     ];
-    bench.run(["check", "config.toml"]).expect(2).says(&says);
-    let (ran, _) = bench.train("run", &["-s", "custom_hooks.0.on_error=abort"]);
+    bench.check(&[]).expect(2).says(&says);
+    let (ran, _) = bench.train("run", &["custom_hooks.0.on_error=abort"]);
     ran.expect(4).says(&says);
 }

@@ -26,7 +26,6 @@ fn adversarial_training_steps_by_the_gradient_at_inputs_that_were_moved_uphill()
         ("parts", vec!["train.accumulation=3"]),
         ("graph", vec!["train.mode=graph"]),
     ] {
-        let sets: Vec<_> = sets.into_iter().flat_map(|set| ["-s", set]).collect();
         Linear::read(&bench.trained(name, &sets), 4).assert_near(&wanted);
     }
     wanted.assert_far(&(0..4).fold(initial(), |weights, _| weights.step()));

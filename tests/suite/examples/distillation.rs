@@ -6,7 +6,7 @@ use super::{bench, hook};
 #[test]
 fn distillation_steps_by_the_gradient_towards_the_teacher_and_its_loss_falls() {
     let school = bench("");
-    let teacher = school.trained("teacher", &["-s", "train.max_epochs=40", "-s", "train.seed=5"]);
+    let teacher = school.trained("teacher", &["train.max_epochs=40", "train.seed=5"]);
     let known = Linear::read(&teacher, 40);
     let soft = |model: &Linear, features| {
         let scores: Vec<f64> = model.scores(features).iter().map(|s| (s / 3.0).exp()).collect();
@@ -32,11 +32,10 @@ fn distillation_steps_by_the_gradient_towards_the_teacher_and_its_loss_falls() {
         weights.display()
     );
     let bench = bench(&hook("Distillation", &table));
-    let run = bench.trained("run", &["-s", "default_hooks.logger={interval=1}"]);
+    let run = bench.trained("run", &["default_hooks.logger={interval=1}"]);
     let wanted = (0..4).fold(initial(), |weights, _| step(&weights));
     Linear::read(&run, 4).assert_near(&wanted);
-    let losses: Vec<f64> =
-        run.scalars().iter().filter_map(|line| line["train/loss"].as_f64()).collect();
+    let losses: Vec<f64> = run.series("train/loss");
     assert!(losses.windows(2).all(|pair| pair[1] < pair[0]) && losses.len() > 2, "{losses:?}");
 }
 
@@ -51,7 +50,7 @@ fn a_teacher_that_cannot_be_built_is_found_before_training() {
         ("{ type = \"MLP\", width = 3 }", "width"),
     ] {
         let bench = bench(&hook("Distillation", &format!("teacher = {teacher}")));
-        let ran = bench.run(["check", "config.toml"]);
+        let ran = bench.check(&[]);
         ran.expect(2).says(&["hook `Distillation` (libdistillation.so) failed at on_attach", says]);
     }
     for (teacher, says) in [
@@ -59,7 +58,7 @@ fn a_teacher_that_cannot_be_built_is_found_before_training() {
         ("{ type = \"MLP\", weights = 3 }", "`custom_hooks.0.teacher.weights` must be a path"),
     ] {
         let bench = bench(&hook("Distillation", &format!("teacher = {teacher}")));
-        bench.run(["check", "config.toml"]).expect(2).says(&[says, "config.toml:"]);
+        bench.check(&[]).expect(2).says(&[says, "config.toml:"]);
     }
 }
 
@@ -77,7 +76,7 @@ fn a_teacher_s_weights_are_found_from_the_folder_of_the_config() {
     let config = bench.path("config.toml");
     let config = config.to_str().unwrap();
     crate::workbench::run_in(elsewhere.path(), ["check", config]).expect(0);
-    bench.run(["check", "config.toml"]).expect(0);
+    bench.check(&[]).expect(0);
     std::fs::remove_file(bench.path("school/teacher.safetensors")).unwrap();
-    bench.run(["check", "config.toml"]).expect(2).says(&["school/teacher.safetensors"]);
+    bench.check(&[]).expect(2).says(&["school/teacher.safetensors"]);
 }

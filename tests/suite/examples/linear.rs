@@ -22,7 +22,7 @@ pub(super) struct Linear {
 
 impl Linear {
     pub(super) fn read(run: &RunFolder, iter: u64) -> Self {
-        let tensors = run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"));
+        let tensors = run.model(iter);
         let (weight, bias) = (&tensors["layers.0.weight"], &tensors["layers.0.bias"]);
         let number = |class: usize, i: usize| match i {
             FEATURES => f64::from(bias[class]),
@@ -102,5 +102,5 @@ impl Linear {
 
 /// The weights that a run begins with: one that does not learn ends with them.
 pub(super) fn initial() -> Linear {
-    Linear::read(&bench("").trained("still", &["-s", "optimizer.lr=0"]), 4)
+    Linear::read(&bench("").trained("still", &["optimizer.lr=0"]), 4)
 }

@@ -7,7 +7,7 @@ mod distillation;
 mod linear;
 mod lines;
 
-use crate::workbench::{Bench, library};
+use crate::workbench::{Bench, hook, library};
 use linear::{FEATURES, Linear, SAMPLES, initial};
 use std::fmt::Write as _;
 use std::fs;
@@ -75,10 +75,6 @@ fn add_examples(bench: &Bench) {
     }
 }
 
-fn hook(name: &str, more: &str) -> String {
-    format!("[[custom_hooks]]\ntype = \"{name}\"\n{more}\n")
-}
-
 #[test]
 fn the_hand_made_model_trains_as_the_host_s_own() {
     let wanted = (0..4).fold(initial(), |weights, _| weights.step());
@@ -88,16 +84,13 @@ fn the_hand_made_model_trains_as_the_host_s_own() {
 #[test]
 fn focal_loss_is_its_formula() {
     let bench = bench(&hook("FocalLoss", "gamma = 3.0"));
-    bench.write(
-        "config.toml",
-        &bench.read("config.toml").replace("[loss]\ntype = \"CrossEntropy\"\n", ""),
-    );
-    let run = bench.trained("run", &["-s", "optimizer.lr=0"]);
+    bench.replace("[loss]\ntype = \"CrossEntropy\"\n", "");
+    let run = bench.trained("run", &["optimizer.lr=0"]);
     let wanted = initial().mean(|p| -(1.0 - p).powi(3) * p.ln());
     for name in ["train/loss", "val/loss"] {
         assert!((run.scalar(name) - wanted).abs() < 1e-6, "{name}: {}, {wanted}", run.scalar(name));
     }
-    let plain = bench.trained("plain", &["-s", "optimizer.lr=0", "-s", "custom_hooks.0.gamma=0"]);
+    let plain = bench.trained("plain", &["optimizer.lr=0", "custom_hooks.0.gamma=0"]);
     assert!((plain.scalar("val/loss") - initial().mean(|p| -p.ln())).abs() < 1e-6);
 }
 
@@ -112,7 +105,7 @@ fn sam_steps_by_the_gradient_at_the_worst_point_nearby() {
     let wanted = step(before_last.clone());
     let bench = bench(&hook("Sam", "rho = 0.7"));
     for parts in ["1", "4"] {
-        let run = bench.trained(parts, &["-s", &format!("train.accumulation={parts}")]);
+        let run = bench.trained(parts, &[&format!("train.accumulation={parts}")]);
         Linear::read(&run, 4).assert_near(&wanted);
         let first = before_last.mean(|p| -p.ln());
         let logged = run.scalar("train/loss");
@@ -125,13 +118,12 @@ fn sam_steps_by_the_gradient_at_the_worst_point_nearby() {
 fn lookahead_moves_slow_weights_every_k_steps_and_resumes_between_them() {
     let slow = |from: &Linear| from.plus(&from.step().step().step().plus(from, -1.0), 0.25);
     let wanted = slow(&slow(&initial()));
-    let bench = bench(&hook("Lookahead", "every = \"3it\"\nalpha = 0.25"));
-    let run = bench.trained("run", &["-s", "train.max_epochs=6"]);
+    let bench = bench(&hook("Lookahead", "every = '3it'\nalpha = 0.25"));
+    let run = bench.trained("run", &["train.max_epochs=6"]);
     Linear::read(&run, 6).assert_near(&wanted);
     // Cut off one step after the slow weights have moved: those of the checkpoint are taken up, not new ones.
-    let cut = bench.trained("cut", &["-s", "train.max_epochs=4"]);
-    let more = ["train", "config.toml", "--resume", "--run-dir", "cut", "-s", "train.max_epochs=6"];
-    bench.run(more).expect(0);
+    let cut = bench.trained("cut", &["train.max_epochs=4"]);
+    bench.trained("cut", &["--resume", "train.max_epochs=6"]);
     Linear::read(&cut, 6).assert_near(&wanted);
 }
 
@@ -152,7 +144,7 @@ fn gradient_centralization_takes_each_row_s_mean_out_before_clipping() {
         let gradient = centered(&weights);
         weights.plus(&gradient, -0.5 * (0.1 / gradient.norm()).min(1.0))
     });
-    let run = bench.trained("clipped", &["-s", "train.clip_grad_norm=0.1"]);
+    let run = bench.trained("clipped", &["train.clip_grad_norm=0.1"]);
     Linear::read(&run, 4).assert_near(&clipped);
 }
 
@@ -179,9 +171,8 @@ fn cutmix_mixes_labels_by_the_area_that_it_cuts_and_composes_with_sam_and_accumu
         2,
     );
     bench.write("config.toml", &text);
-    let run = bench.trained("run", &["-s", "train.accumulation=2", "-s", "train.max_epochs=8"]);
-    let mixed: Vec<f64> =
-        run.scalars().iter().filter_map(|line| line["hook/MixSpy/mixed"].as_f64()).collect();
+    let run = bench.trained("run", &["train.accumulation=2", "train.max_epochs=8"]);
+    let mixed: Vec<f64> = run.series("hook/MixSpy/mixed");
     assert!(mixed.iter().any(|rows| *rows > 0.0), "some rows are of two classes: {mixed:?}");
 }
 

@@ -78,7 +78,7 @@ fn a_metric_in_the_list_of_hooks_is_computed_like_any_other() {
 #[test]
 fn the_loss_of_an_epoch_is_the_mean_of_its_iterations() {
     let bench = Bench::new("[default_hooks.logger]\ninterval = 1\n");
-    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    let run = bench.trained("run", &["train.max_epochs=1"]);
     let lines = run.scalars();
     let step = |iter: u64| {
         let line = lines.iter().find(|line| line["iter"] == iter && line["train/loss"].is_f64());
@@ -138,15 +138,15 @@ fn writers_are_opened_by_their_hooks_and_write_what_metrics_json_has() {
 #[test]
 fn checkpoints_go_to_the_folder_of_choice_and_a_resume_finds_them() {
     let bench = Bench::new("[default_hooks.checkpoint]\ncheckpoint_dir = \"./ckpt\"\n");
-    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    let run = bench.trained("run", &["train.max_epochs=1"]);
     assert!(bench.path("ckpt/iter_0000002/model.safetensors").is_file());
     for resume in ["run", "run/checkpoints/iter_0000002"] {
         bench.run(["train", "config.toml", "--resume", resume]).expect(0);
         assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"], "{resume}");
     }
     let args = ["train", "config.toml", "--resume", "run"];
-    let elsewhere = ["-s", "default_hooks.checkpoint.checkpoint_dir=other", "--force"];
-    let elsewhere = [&elsewhere[..], &["-s", "train.max_epochs=3"]].concat();
+    let elsewhere = ["default_hooks.checkpoint.checkpoint_dir=other", "--force"];
+    let elsewhere = [&elsewhere[..], &["train.max_epochs=3"]].concat();
     bench.run(args.iter().chain(&elsewhere)).expect(4).says(&["do not change their folder"]);
 }
 
@@ -155,7 +155,7 @@ fn the_first_iterations_of_every_start_are_not_timed() {
     let bench = Bench::new(
         "[default_hooks.logger]\ninterval = 1\n[[custom_hooks]]\ntype = \"ThroughputHook\"\nignored_steps = 2\n",
     );
-    let long = ["-s", "data.train.samples=80"];
+    let long = ["data.train.samples=80"];
     bench.trained("run", &[&long[..], &["--until", "8"]].concat());
     let run = bench.trained("run", &[&long[..], &["--resume", "--until", "16"]].concat());
     let timed = |name: &str| -> Vec<u64> {

@@ -41,13 +41,8 @@ impl Deref for Kept {
 fn logged(hook: &str, settings: &str) -> (Kept, Vec<String>) {
     let bench = bench(hook, settings);
     let run = bench.trained("run", &[]);
-    let lines = own_lines(&run);
+    let lines = run.said("it");
     (Kept { run, _bench: bench }, lines)
-}
-
-fn own_lines(run: &RunFolder) -> Vec<String> {
-    let log = run.text("log.txt");
-    log.lines().filter_map(|line| Some(line.split_once(" it: ")?.1.to_owned())).collect()
 }
 
 /// Whether a hook was disabled, or libtorch's profiler printed lines of its own.

@@ -1,11 +1,11 @@
 //! Hooks that change how a run trains: parameters, learning rate, gradients, batches.
 
-use super::{bench, logged, own_lines};
+use super::{bench, logged};
 use crate::workbench::{Bench, RunFolder};
 
 /// The weights after the first and after the last epoch.
 fn weights(run: &RunFolder) -> [std::collections::HashMap<String, Vec<f32>>; 2] {
-    [2, 4].map(|iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors")))
+    [2, 4].map(|iter| run.model(iter))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn frozen_parameters_stay_as_they_are_until_they_are_freed() {
 #[test]
 fn what_the_config_froze_learns_once_the_hook_frees_it() {
     let bench = bench("FreezeUnfreezeHook", "params = [\"*bias\"]\nunfreeze_at_epoch = 2\n");
-    let run = bench.trained("run", &["-s", "train.freeze=['*bias']"]);
+    let run = bench.trained("run", &["train.freeze=['*bias']"]);
     let [first, last] = weights(&run);
     assert!(first.keys().any(|name| name.ends_with("bias")));
     assert!(first.iter().all(|(name, before)| *before != last[name]));
@@ -50,11 +50,11 @@ fn layers_are_freed_from_the_last_one_on() {
 #[test]
 fn the_rate_test_leaves_a_picture_and_a_suggestion() {
     let bench = bench("LRFinder", "num_iters = 40\n[default_hooks]\ncheckpoint = false\n");
-    let (ran, run) = bench.train("run", &["-s", "train.max_epochs=40"]);
+    let (ran, run) = bench.train("run", &["train.max_epochs=40"]);
     ran.expect(0).prints(&["learning rate test complete"]);
     let svg = run.text("lr_finder.svg");
     assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{svg}");
-    let json: serde_json::Value = serde_json::from_str(&run.text("lr_finder.json")).unwrap();
+    let json = run.json("lr_finder.json");
     let rates: Vec<f64> =
         json["points"].as_array().unwrap().iter().map(|p| p["lr"].as_f64().unwrap()).collect();
     assert!((rates[0] / 1e-7 - 1.0).abs() < 1e-9, "{rates:?}");
@@ -65,9 +65,9 @@ fn the_rate_test_leaves_a_picture_and_a_suggestion() {
 fn the_schedule_is_stepped_by_the_hook_that_takes_it_over() {
     let more = "[default_hooks]\nlr = false\n[lr_scheduler]\ntype = \"StepLR\"\n";
     let bench = bench("LRScheduler", more);
-    let run = bench.trained("run", &["-s", "train.max_epochs=3"]);
+    let run = bench.trained("run", &["train.max_epochs=3"]);
     let without = Bench::new("[lr_scheduler]\ntype = \"StepLR\"\n");
-    let plain = without.trained("run", &["-s", "train.max_epochs=3"]);
+    let plain = without.trained("run", &["train.max_epochs=3"]);
     assert!((run.scalar("train/lr") - plain.scalar("train/lr")).abs() < 1e-15);
     assert!(run.scalar("train/lr") < 1e-3);
 }
@@ -77,24 +77,22 @@ fn gradients_are_clipped_by_the_hook_as_by_the_config() {
     let by_hook = bench("OptimizerHook", "grad_clip = { max_norm = 0.01 }\n");
     let hook = by_hook.trained("run", &[]);
     let by_config = Bench::new("");
-    let config = by_config.trained("run", &["-s", "train.clip_grad_norm=0.01"]);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(hook.tensors(model), config.tensors(model));
+    let config = by_config.trained("run", &["train.clip_grad_norm=0.01"]);
+    assert_eq!(hook.model(4), config.model(4));
     assert!(hook.scalar("train/grad_norm") > 0.01);
 }
 
 #[test]
 fn batches_are_cut_as_the_epoch_asks_and_the_weights_are_the_same() {
     // SGD: Adam divides by the gradient's size, and makes a step of what rounding left of a gradient of 0.
-    let sgd = ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=0.1"];
+    let sgd = ["optimizer.type=SGD", "optimizer.lr=0.1"];
     let cut = bench("GradientAccumulationScheduler", "scheduling = [[2, 4]]\n");
     let run = cut.trained("run", &sgd);
-    assert_eq!(own_lines(&run), ["epoch 2: batches are split into 4"]);
+    assert_eq!(run.said("it"), ["epoch 2: batches are split into 4"]);
     let without = Bench::new("");
     let plain = without.trained("run", &sgd);
-    let model = "checkpoints/iter_0000004/model.safetensors";
-    for (name, values) in plain.tensors(model) {
-        for (plain, cut) in values.iter().zip(&run.tensors(model)[&name]) {
+    for (name, values) in plain.model(4) {
+        for (plain, cut) in values.iter().zip(&run.model(4)[&name]) {
             // Four steps of a tenth of gradients of about 1, each a sum of some ten terms, in floats: 4 · 0.1 · 10 · 6e-8.
             assert!((plain - cut).abs() < 1e-6, "{name}: {plain} {cut}");
         }
@@ -114,12 +112,12 @@ fn the_momentum_moves_from_one_value_to_the_other() {
     // One that stays is the optimizer's own setting, bit for bit.
     let (held, _) = logged("MomentumSchedulerHook", "start = 0.5\nend = 0.5\n");
     let by_config = Bench::new("");
-    let plain = by_config.trained("run", &["-s", "optimizer.betas=[0.5, 0.999]"]);
+    let plain = by_config.trained("run", &["optimizer.betas=[0.5, 0.999]"]);
     assert_eq!(weights(&held), weights(&plain));
     assert_ne!(weights(&held), weights(&run));
 
     let without = bench("MomentumSchedulerHook", "");
-    let (ran, _) = without.train("run", &["-s", "optimizer.type=Adagrad"]);
+    let (ran, _) = without.train("run", &["optimizer.type=Adagrad"]);
     ran.expect(4).says(&["no momentum to schedule"]);
 }
 
@@ -128,10 +126,8 @@ fn the_rate_that_is_shown_is_that_of_the_largest_group() {
     // Of the four parameters one is in the first group, at a tenth of the rate, and three in the rest.
     let group = "[[optimizer.groups]]\nmatch = \"layers.0.bias\"\nlr_scale = 0.1\n";
     let bench = Bench::new("");
-    let config = bench.read("config.toml");
-    bench.write("config.toml", &config.replace("[train]", &format!("{group}[train]")));
-    let (ran, run) =
-        bench.train("run", &["-s", "optimizer.lr=0.5", "-s", "default_hooks.logger.interval=1"]);
+    bench.replace("[train]", &format!("{group}[train]"));
+    let (ran, run) = bench.train("run", &["optimizer.lr=0.5", "default_hooks.logger.interval=1"]);
     ran.expect(0).prints(&["  lr 0.5000"]);
     assert!((run.scalar("train/lr") - 0.5).abs() < 1e-12, "{}", run.scalar("train/lr"));
 }

@@ -5,7 +5,8 @@
 use super::{alone, bench, cases, launched, saved, schedule};
 use crate::keeping::{python, run_python};
 use crate::sharding::bits;
-use crate::workbench::{RunFolder, tensors};
+use crate::workbench::tensors;
+use crate::workshop::python_of;
 use serde_json::Value as Json;
 use std::fs;
 
@@ -19,7 +20,7 @@ fn a_checkpoint_moves_between_layouts_with_the_state_of_hooks() {
     let wanted = state("start");
     assert!(wanted[2].keys().any(|name| name.ends_with("average.transformer.wte.weight")));
     let mut from = start.path.join("checkpoints/iter_0000003");
-    let none = || vec!["-s".to_owned(), "train.accumulation=4".to_owned()];
+    let none = || vec!["train.accumulation=4".to_owned()];
     let shard = ["optimizer.shard=true"];
     for (run, ranks, layout) in [
         ("a", 2, schedule("OneFOneB", 2, &[])),
@@ -37,7 +38,7 @@ fn a_checkpoint_moves_between_layouts_with_the_state_of_hooks() {
     let resume = ["--resume", from.to_str().unwrap()].map(str::to_owned);
     launched(&bench, 2, "end", &[schedule("OneFOneB", 2, &[]), resume.to_vec()].concat()).expect(0);
     let stayed = alone(&bench, "stayed", &[]);
-    assert_eq!(saved(&RunFolder { path: bench.path("end") }), saved(&stayed));
+    assert_eq!(saved(&bench.folder("end")), saved(&stayed));
 }
 
 #[test]
@@ -80,18 +81,10 @@ fn export_eval_and_predict_read_a_checkpoint_of_stages() {
     let predicted = tensors(&bench.path("two.predicted.safetensors"));
     assert_eq!(predicted["output"].0, [28, 10]);
     let metrics = |run: &str| -> Json {
-        let read: Json = serde_json::from_str(&bench.read(&format!("{run}.json"))).unwrap();
+        let read = bench.json(&format!("{run}.json"));
         read["metrics"].clone()
     };
     assert_eq!(metrics("one"), metrics("two"));
-}
-
-/// The Python of docs/pipeline.md.
-fn snippet() -> String {
-    let docs = crate::workshop::repository().join("docs/pipeline.md");
-    let text = fs::read_to_string(docs).unwrap();
-    let (_, rest) = text.split_once("```python\n").unwrap();
-    rest.split_once("```").unwrap().0.to_owned()
 }
 
 #[test]
@@ -104,7 +97,7 @@ fn python_reads_a_checkpoint_of_stages_by_its_index() {
     alone(&bench, "one", &[]);
     launched(&bench, 2, "two", &schedule("OneFOneB", 2, &[])).expect(0);
     bench.run(["export", "one", "--to", "one.safetensors"]).expect(0);
-    let last = RunFolder { path: bench.path("two") }.checkpoints().pop().unwrap();
+    let last = bench.folder("two").checkpoints().pop().unwrap();
     let script = format!(
         "CHECKPOINT = 'two/checkpoints/{last}'\n{}\n\
          import torch\nfrom safetensors.torch import load_file\n\
@@ -112,7 +105,7 @@ fn python_reads_a_checkpoint_of_stages_by_its_index() {
          assert sorted(weights) == sorted(whole), (list(weights), list(whole))\n\
          assert all(torch.equal(weights[name], whole[name]) for name in whole)\n\
          print(len(set(index.values())))",
-        snippet()
+        python_of("docs/pipeline.md")
     );
     assert_eq!(run_python(&bench, &python, &script), "2", "each stage wrote a file");
 }

@@ -1,7 +1,6 @@
 //! Hooks in a pipeline: they see one run, and what is on another stage is reported.
 
 use super::{WIDE, alone, assert_same, bench, cases, launched, schedule, steps};
-use crate::ranks::values;
 use crate::sharding::bits;
 use crate::workbench::RunFolder;
 
@@ -23,18 +22,17 @@ fn hooks_see_a_pipeline_as_one_run() {
     .enumerate()
     {
         let what = format!("{set:?} with {name} on {stages} stages");
-        let given: Vec<_> = set.iter().flat_map(|set| ["-s", set]).collect();
-        let one = alone(&bench, &format!("one_{number}"), &given);
+        let one = alone(&bench, &format!("one_{number}"), set);
         let run = format!("staged_{number}");
         launched(&bench, stages, &run, &schedule(name, stages, &[set, more].concat())).expect(0);
-        let staged = RunFolder { path: bench.path(&run) };
+        let staged = bench.folder(&run);
         assert_same(&one, &staged, &what);
         for scalar in ["train/grad_norm", "train/loss_scale"] {
-            assert_eq!(values(&one, scalar), values(&staged, scalar), "{what}: {scalar}");
+            assert_eq!(one.series(scalar), staged.series(scalar), "{what}: {scalar}");
         }
-        assert_eq!(values(&staged, "train/grad_norm").len() as u64, steps(), "{what}");
+        assert_eq!(staged.series("train/grad_norm").len() as u64, steps(), "{what}");
     }
-    let record = RunFolder { path: bench.path("staged_0") }.record();
+    let record = bench.folder("staged_0").record();
     let bubble = record["pipeline"]["bubble"].as_f64().unwrap();
     assert!((0.0..1.0).contains(&bubble), "{record}");
     // As the schedule guarantees: the first stage is one micro-batch ahead.
@@ -45,11 +43,11 @@ fn hooks_see_a_pipeline_as_one_run() {
 #[test]
 fn hooks_of_copies_of_a_pipeline_log_what_those_of_one_process_log() {
     let bench = bench(&cases()[3], HOOKS);
-    let one = alone(&bench, "one", &["-s", WIDE]);
+    let one = alone(&bench, "one", &[WIDE]);
     let set = [WIDE, "optimizer.shard=true", "schedule.microbatches=2"];
     launched(&bench, 4, "copies", &schedule("OneFOneB", 2, &set)).expect(0);
-    let copies = RunFolder { path: bench.path("copies") };
-    let norms = [&one, &copies].map(|run| values(run, "train/grad_norm"));
+    let copies = bench.folder("copies");
+    let norms = [&one, &copies].map(|run| run.series("train/grad_norm"));
     assert_eq!(norms[0].len() as u64, steps());
     assert_eq!(norms[0].len(), norms[1].len());
     // Copies sum the same numbers in another order: a few units in the last place of a double in each step.
@@ -77,7 +75,7 @@ fn a_loss_that_is_not_finite_on_the_last_stage_ends_all_stages() {
         "the loss is ",
         " in iteration 2 of epoch 1",
     ]);
-    assert_eq!(RunFolder { path: bench.path("run") }.record()["outcome"], "failed");
+    assert_eq!(bench.folder("run").record()["outcome"], "failed");
 }
 
 #[test]
@@ -110,5 +108,5 @@ fn a_hook_that_needs_the_output_runs_on_the_last_stage_and_is_told_so_elsewhere(
     let set = ["custom_hooks.0.ranks=\"last_stage\""];
     launched(&bench, 2, "there", &schedule("OneFOneB", 2, &set)).expect(0);
     let one = alone(&bench, "one", &[]);
-    assert_same(&one, &RunFolder { path: bench.path("there") }, "with a focal loss");
+    assert_same(&one, &bench.folder("there"), "with a focal loss");
 }

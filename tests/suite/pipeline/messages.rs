@@ -103,10 +103,8 @@ fn batch_norms_in_a_pipeline_are_told_about_once_with_the_rows_that_they_see() {
 fn the_copy_of_a_tied_parameter_is_memory_of_the_last_stage() {
     let bench = bench(&cases()[3], "");
     let layout = |name: &str| {
-        let plan =
-            ["plan", "config.toml", "--json", "--schedule", name, "-s", "train.accumulation=1"];
-        let found: serde_json::Value =
-            serde_json::from_str(&bench.run(plan).expect(0).stdout).unwrap();
+        let plan = ["plan", "config.toml", "--json", "--schedule", name, "train.accumulation=1"];
+        let found = bench.run(plan).expect(0).json();
         found["layout"].as_array().unwrap().clone()
     };
     let sum = |rows: &[serde_json::Value], key: &str| -> u64 {

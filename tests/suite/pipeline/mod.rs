@@ -5,7 +5,6 @@ mod hooks;
 mod messages;
 mod training;
 
-use crate::ranks::{hookrack, values};
 use crate::sharding::{Bits, bits};
 use crate::workbench::{Bench, Ran, RunFolder};
 
@@ -86,14 +85,11 @@ fn bench(case: &Case, more: &str) -> Bench {
 /// Settings of a schedule, for the command line.
 fn schedule(name: &str, stages: usize, more: &[&str]) -> Vec<String> {
     let mut set = vec![
-        "-s".to_owned(),
         format!("schedule.type={name}"),
-        "-s".to_owned(),
         format!("schedule.stages={stages}"),
-        "-s".to_owned(),
         "schedule.microbatches=4".to_owned(),
     ];
-    set.extend(more.iter().flat_map(|set| ["-s".to_owned(), (*set).to_owned()]));
+    set.extend(more.iter().map(|set| (*set).to_owned()));
     set
 }
 
@@ -101,11 +97,11 @@ fn launched(bench: &Bench, ranks: usize, run: &str, more: &[String]) -> Ran {
     let ranks = ranks.to_string();
     let mut args = vec!["launch", "-n", &ranks, "--", "train", "config.toml", "--run-dir", run];
     args.extend(more.iter().map(String::as_str));
-    Ran::of(&mut hookrack(bench, &args))
+    bench.run(args)
 }
 
 fn alone(bench: &Bench, run: &str, more: &[&str]) -> RunFolder {
-    bench.trained(run, &[&["-s", "train.accumulation=4"], more].concat())
+    bench.trained(run, &[&["train.accumulation=4"], more].concat())
 }
 
 fn saved(run: &RunFolder) -> [Bits; 2] {
@@ -121,6 +117,6 @@ const SCALARS: [&str; 6] =
 fn assert_same(one: &RunFolder, other: &RunFolder, what: &str) {
     assert_eq!(saved(one), saved(other), "{what}");
     for name in SCALARS {
-        assert_eq!(values(one, name), values(other, name), "{what}: {name}");
+        assert_eq!(one.series(name), other.series(name), "{what}: {name}");
     }
 }

@@ -5,7 +5,6 @@
 use super::{
     SGD, WIDE, alone, assert_same, bench, cases, is_long, launched, saved, schedule, steps,
 };
-use crate::ranks::values;
 use crate::sharding::{Bits, files};
 use crate::workbench::{Bench, RunFolder};
 
@@ -29,7 +28,7 @@ fn stages_train_bit_for_bit_what_one_process_trains_in_as_many_micro_batches() {
             if is_short || is_long() {
                 let run = format!("{name}_{stages}");
                 launched(&bench, stages, &run, &schedule(name, stages, set)).expect(0);
-                let run = RunFolder { path: bench.path(&run) };
+                let run = bench.folder(&run);
                 assert_same(&one, &run, &format!("{} with {name} on {stages} stages", case.name));
             }
         }
@@ -40,15 +39,14 @@ fn stages_train_bit_for_bit_what_one_process_trains_in_as_many_micro_batches() {
 fn a_last_batch_of_fewer_rows_is_trained_in_as_many_micro_batches_as_it_has_rows() {
     // Batches of 32 and of 2 rows: in every second iteration there are fewer micro-batches than stages.
     let short = ["data.train.drop_last=false", "data.train.first=34"];
-    let alone_too: Vec<_> = short.iter().flat_map(|set| ["-s", set]).collect();
     for (case, name, stages, more) in
         [(0, "OneFOneB", 2, &[][..]), (3, "Interleaved1F1B", 4, CHUNKS)]
     {
         let bench = bench(&cases()[case], "");
-        let one = alone(&bench, "one", &alone_too);
+        let one = alone(&bench, "one", &short);
         launched(&bench, stages, "run", &schedule(name, stages, &[&short, more].concat()))
             .expect(0);
-        assert_same(&one, &RunFolder { path: bench.path("run") }, name);
+        assert_same(&one, &bench.folder("run"), name);
         assert_eq!(one.record()["epoch"], steps().div_ceil(2), "two iterations are an epoch");
     }
 }
@@ -58,7 +56,7 @@ fn layers_that_are_divided_by_measured_times_train_the_same() {
     let bench = bench(&cases()[3], "");
     let one = alone(&bench, "one", &[]);
     launched(&bench, 2, "run", &schedule("OneFOneB", 2, &["schedule.split=time"])).expect(0);
-    assert_same(&one, &RunFolder { path: bench.path("run") }, "split by time");
+    assert_same(&one, &bench.folder("run"), "split by time");
 }
 
 /// The largest difference of a parameter. Running statistics of batch norms are those of the first copy.
@@ -79,9 +77,8 @@ fn assert_copies_are_close(bench: &Bench, name: &str, optimizer: &[&str]) {
     let layout = |micros: &str| schedule("OneFOneB", 2, &[&[WIDE, micros], optimizer].concat());
     launched(bench, 4, "copies", &layout("schedule.microbatches=2")).expect(0);
     launched(bench, 2, "stages", &layout("schedule.microbatches=4")).expect(0);
-    let set: Vec<_> = [WIDE].iter().chain(optimizer).flat_map(|set| ["-s", set]).collect();
-    alone(bench, "one", &set);
-    let folder = |run: &str| RunFolder { path: bench.path(run) };
+    alone(bench, "one", &[&[WIDE], optimizer].concat());
+    let folder = |run: &str| bench.folder(run);
     let [copies, model] = [folder("copies"), folder("one")];
     for other in ["stages", "one"] {
         let other = folder(other);
@@ -90,7 +87,7 @@ fn assert_copies_are_close(bench: &Bench, name: &str, optimizer: &[&str]) {
         println!("{name}, two copies of a pipeline: weights differ by {far:e} at most");
         assert!(far < 1e-5, "{name}: {far:e}");
     }
-    let (losses, others) = (values(&model, "train/loss"), values(&copies, "train/loss"));
+    let (losses, others) = (model.series("train/loss"), copies.series("train/loss"));
     let far = losses.iter().zip(&others).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(losses.len() as u64 == steps() && losses.len() == others.len(), "{losses:?}");
     println!("{name}, two copies of a pipeline: losses differ by {far:e} at most");
@@ -111,7 +108,7 @@ fn a_sharded_optimizer_changes_no_bit_of_copies_of_a_pipeline() {
     let bench = bench(&cases()[3], "[parallel]\npipeline = 2\ndata = 2\n");
     launched(&bench, 4, "plain", &schedule("OneFOneB", 2, &[])).expect(0);
     launched(&bench, 4, "sharded", &schedule("OneFOneB", 2, &["optimizer.shard=true"])).expect(0);
-    let [plain, sharded] = ["plain", "sharded"].map(|run| RunFolder { path: bench.path(run) });
+    let [plain, sharded] = ["plain", "sharded"].map(|run| bench.folder(run));
     assert_same(&plain, &sharded, "sharded");
     let optimizers = |run: &RunFolder| {
         let last = run.checkpoints().pop().unwrap();

@@ -142,39 +142,36 @@ fn ranges(server: &Server) -> Vec<String> {
     server.ranges.lock().unwrap().clone()
 }
 
+/// Fetches the whole file, and returns the ranges that were asked for.
+fn completes(server: &Server, there: usize) -> Vec<String> {
+    let (outcome, bytes) = fetched(server, there);
+    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
+    assert_eq!(bytes, content());
+    ranges(server)
+}
+
 #[test]
 fn a_whole_download_has_the_right_bytes() {
     let server = serve(html(Some(wheel().sha256)), "text/html", Manner::Fair);
-    let (outcome, bytes) = fetched(&server, 0);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
-    assert_eq!(ranges(&server), [""]);
+    assert_eq!(completes(&server, 0), [""]);
 }
 
 #[test]
 fn an_interrupted_download_asks_only_for_the_rest() {
     let server = serve(html(Some(wheel().sha256)), "text/html", Manner::Fair);
-    let (outcome, bytes) = fetched(&server, 123_456);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
-    assert_eq!(ranges(&server), ["bytes=123456-"]);
+    assert_eq!(completes(&server, 123_456), ["bytes=123456-"]);
 }
 
 #[test]
 fn a_broken_connection_is_resumed_at_once() {
     let server = serve(html(Some(wheel().sha256)), "text/html", Manner::BreaksOffOnce(100_000));
-    let (outcome, bytes) = fetched(&server, 0);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
-    assert_eq!(ranges(&server), ["", "bytes=100000-"]);
+    assert_eq!(completes(&server, 0), ["", "bytes=100000-"]);
 }
 
 #[test]
 fn a_server_without_ranges_makes_it_start_over() {
     let server = serve(html(Some(wheel().sha256)), "text/html", Manner::IgnoresRanges);
-    let (outcome, bytes) = fetched(&server, 5_000);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
+    completes(&server, 5_000);
 }
 
 #[test]
@@ -185,17 +182,13 @@ fn a_json_page_is_read_too() {
         wheel().sha256
     );
     let server = serve(page, "application/vnd.pypi.simple.v1+json", Manner::Fair);
-    let (outcome, bytes) = fetched(&server, 0);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
+    completes(&server, 0);
 }
 
 #[test]
 fn a_page_without_hashes_is_searched_by_file_name() {
     let server = serve(html(None), "text/html", Manner::Fair);
-    let (outcome, bytes) = fetched(&server, 0);
-    assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");
-    assert_eq!(bytes, content());
+    completes(&server, 0);
 }
 
 #[test]

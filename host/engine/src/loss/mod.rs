@@ -2,13 +2,10 @@
 
 mod bce_with_logits;
 mod cross_entropy;
-mod huber;
+mod differences;
 mod kl;
-mod l1;
 mod label;
-mod mse;
 mod nll;
-mod smooth_l1;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -18,12 +15,9 @@ use tch::Tensor;
 
 pub use bce_with_logits::BceWithLogitsSettings;
 pub use cross_entropy::CrossEntropySettings;
-pub use huber::Huber;
+pub use differences::{Huber, L1, Mse, SmoothL1};
 pub use kl::{Kl, KlReduction};
-pub use l1::L1;
-pub use mse::Mse;
 pub use nll::NllSettings;
-pub use smooth_l1::SmoothL1;
 pub use sum::SumSettings;
 pub use weights::LabelWeights;
 

@@ -47,7 +47,7 @@ fn build<R: WarmupRule, C: Curve>(
 ) -> Result<Box<dyn LrSchedule>> {
     let RowSettings::<R, C> { rise, curve, steps } = subject.read(&params::<R, C>(), settings)?;
     let total = horizon.steps(steps.by_epoch);
-    let rate = rise.before(total, |span| curve.rate(span)).map_err(|why| subject.refuse(why))?;
+    let rate = rise.before(total, curve).map_err(|why| subject.refuse(why))?;
     Ok(rule(steps.by_epoch, rate))
 }
 

@@ -4,21 +4,17 @@ use hookrack_plugin_api::Describe;
 use hookrack_plugin_api::prelude::Settings;
 use serde::de::DeserializeOwned;
 
-use super::curve::{Rate, Span};
+use super::curve::{Curve, Rate, Span};
 use super::shape::{line, real, share};
 use super::span;
 
 /// Settings that are a warm-up.
 pub(super) trait WarmupRule: DeserializeOwned + Describe {
-    /// The warm-up in a run of `total` steps, and the curve that `curve` makes for its part of the run.
+    /// The warm-up in a run of `total` steps, and the curve over its part of the run.
     ///
     /// # Errors
     /// What is wrong with the settings of either.
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String>;
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String>;
 }
 
 /// No warm-up.
@@ -26,12 +22,8 @@ pub(super) trait WarmupRule: DeserializeOwned + Describe {
 pub(super) struct NoWarmup {}
 
 impl WarmupRule for NoWarmup {
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
-        curve(Span { total, start: 0 })
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String> {
+        curve.rate(Span { total, start: 0 })
     }
 }
 
@@ -68,25 +60,16 @@ pub(super) struct ColossalWarmup {
 }
 
 impl ColossalWarmup {
-    fn divided(
-        self,
-        default: Divisor,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
+    fn divided(self, default: Divisor, total: u64, curve: impl Curve) -> Result<Rate, String> {
         let steps = span::rise("warmup_steps", self.warmup_steps, self.warmup_ratio, total)?;
         let divisor = self.warmup_divisor.unwrap_or(default).of(steps);
-        let then = curve(Span { total, start: steps })?;
+        let then = curve.rate(Span { total, start: steps })?;
         Ok(Box::new(move |base, step| risen(steps, divisor, &then, base, step)))
     }
 }
 
 impl WarmupRule for ColossalWarmup {
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String> {
         self.divided(Divisor::Next, total, curve)
     }
 }
@@ -99,11 +82,7 @@ pub(super) struct ColossalFullWarmup {
 }
 
 impl WarmupRule for ColossalFullWarmup {
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String> {
         self.rise.divided(Divisor::Last, total, curve)
     }
 }
@@ -131,14 +110,10 @@ pub(super) struct HuggingFaceWarmup {
 }
 
 impl WarmupRule for HuggingFaceWarmup {
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String> {
         let steps = self.num_warmup_steps;
         let steps = span::rise("num_warmup_steps", steps, self.warmup_ratio, total)?;
-        Ok(risen_from_zero(steps, curve(Span { total, start: steps })?))
+        Ok(risen_from_zero(steps, curve.rate(Span { total, start: steps })?))
     }
 }
 
@@ -199,14 +174,10 @@ impl OverlappingWarmup {
 }
 
 impl WarmupRule for OverlappingWarmup {
-    fn before(
-        self,
-        total: u64,
-        curve: impl FnOnce(Span) -> Result<Rate, String>,
-    ) -> Result<Rate, String> {
+    fn before(self, total: u64, curve: impl Curve) -> Result<Rate, String> {
         let steps = span::rise("warmup_iter", self.steps, self.ratio, total)?;
         let rise = Self { steps, ratio: None, ..self };
-        let curve = curve(Span { total, start: 0 })?;
+        let curve = curve.rate(Span { total, start: 0 })?;
         Ok(Box::new(move |base, step| rise.over(&curve, base, step)))
     }
 }

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, ListRule};
-use super::state::Start;
+use super::state::{Start, kept};
 use super::{Group, Optimizer, ParamSet, trust};
 use crate::error::Result;
 use crate::registry::Component;
@@ -34,24 +34,14 @@ impl Component<ParamSet, dyn Optimizer> for LarsSettings {
     const NAME: &'static str = "LARS";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let groups = params.by_tensor().groups(self.lr, self.weight_decay, self.kept_momentum())?;
+        let groups = params.by_tensor().groups(self.lr, self.weight_decay, kept(self.momentum))?;
         Ok(Box::new(ByRule::of_lists(self, groups)?))
-    }
-}
-
-impl LarsSettings {
-    /// Without momentum there are no buffers, so it cannot be scheduled.
-    fn kept_momentum(&self) -> Option<f64> {
-        (self.momentum > 0.0).then_some(self.momentum)
     }
 }
 
 impl ListRule<1> for LarsSettings {
     fn kinds(&self) -> [(&'static str, Start); 1] {
-        [(
-            "momentum_buffer",
-            if self.kept_momentum().is_some() { Start::At(0.0) } else { Start::Unused },
-        )]
+        [("momentum_buffer", Start::zeros_if(kept(self.momentum).is_some()))]
     }
 
     fn step(&self, group: &Group, now: &Active<1>) -> Result<()> {

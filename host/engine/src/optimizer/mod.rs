@@ -2,9 +2,7 @@
 
 mod adagrad;
 mod adam;
-mod adamw;
 mod betas;
-mod fused_adam;
 mod group;
 mod lamb;
 mod lars;
@@ -21,8 +19,7 @@ mod tests;
 mod trust;
 
 pub use adagrad::AdagradSettings;
-pub use adam::AdamSettings;
-pub use adamw::AdamWSettings;
+pub use adam::{AdamSettings, AdamWSettings};
 pub use group::Group;
 pub use lamb::LambSettings;
 pub use lars::LarsSettings;

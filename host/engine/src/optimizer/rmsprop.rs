@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, ListRule};
-use super::state::Start;
+use super::state::{Start, kept};
 use super::{Group, Optimizer, ParamSet};
 use crate::error::Result;
 use crate::registry::Component;
@@ -40,18 +40,17 @@ impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
     const NAME: &'static str = "RMSprop";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum())?;
+        let groups = params.groups(self.lr, self.weight_decay, kept(self.momentum))?;
         Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }
 
 impl ListRule<3> for RmsPropSettings {
     fn kinds(&self) -> [(&'static str, Start); 3] {
-        let kept = |kept| if kept { Start::At(0.0) } else { Start::Unused };
         [
             ("square_avg", Start::At(0.0)),
-            ("grad_avg", kept(self.centered)),
-            ("momentum_buffer", kept(self.kept_momentum().is_some())),
+            ("grad_avg", Start::zeros_if(self.centered)),
+            ("momentum_buffer", Start::zeros_if(kept(self.momentum).is_some())),
         ]
     }
 
@@ -80,11 +79,6 @@ impl ListRule<3> for RmsPropSettings {
 }
 
 impl RmsPropSettings {
-    /// Without momentum there are no buffers, so it cannot be scheduled.
-    fn kept_momentum(&self) -> Option<f64> {
-        (self.momentum > 0.0).then_some(self.momentum)
-    }
-
     /// The gradients, negated and with weight decay, if configured.
     fn changed_grads(&self, group: &Group, now: &Active<3>) -> Result<Option<TensorList>> {
         let turned = if self.maximize { Some(foreach::neg(&now.grads)?) } else { None };

@@ -39,6 +39,11 @@ pub(super) fn fresh(pieces: &[TensorShard], start: Start) -> Result<TensorList> 
 }
 
 impl Start {
+    /// Zeros, where there is such state.
+    pub(super) fn zeros_if(is_kept: bool) -> Self {
+        if is_kept { Self::At(0.0) } else { Self::Unused }
+    }
+
     /// The state of this kind for a piece that is stepped, in a tensor created by [`fresh`].
     pub(super) fn piece(self, kind: &str, of: &TensorShard, tensor: Tensor) -> TensorShard {
         let part = if self == Self::Counter { None } else { of.part.clone() };
@@ -50,6 +55,11 @@ impl Start {
     pub(super) fn is_saved_elsewhere(self, of: &TensorShard) -> bool {
         self == Self::Counter && of.range().start > 0
     }
+}
+
+/// A momentum with buffers. Without momentum there are none, so it cannot be scheduled.
+pub(super) fn kept(momentum: f64) -> Option<f64> {
+    (momentum > 0.0).then_some(momentum)
 }
 
 /// The name of a parameter's state.

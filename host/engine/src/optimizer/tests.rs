@@ -212,6 +212,7 @@ fn state_is_named_after_parameter_and_kind() {
         names.filter_map(|name| name.strip_prefix("bias.").map(str::to_owned)).collect::<Vec<_>>()
     };
     assert_eq!(names("Adam", &[("amsgrad", true.into())]).len(), 4);
+    assert_eq!(names("AdamW", &[]), ["step", "exp_avg", "exp_avg_sq"]);
     assert_eq!(names("Adagrad", &[]), ["step", "sum"]);
     assert_eq!(names("RMSprop", &[]), ["square_avg"]);
     let all = [("centered", true.into()), ("momentum", 0.9.into())];
@@ -236,7 +237,17 @@ fn gradients_are_left_as_they_are_and_none_means_no_step() {
         assert_eq!(params[0].tensor.grad(), before, "{}", entry.name);
         assert_ne!(params[0].tensor, start(Kind::Float)[0].tensor, "{}", entry.name);
         assert_eq!(params[1].tensor, start(Kind::Float)[1].tensor, "{}", entry.name);
+        let state = optimizer.state();
+        let mut steps = state.iter().filter(|named| named.name == "bias.step");
+        assert!(steps.all(|named| named.tensor.double_value(&[]) == 0.0), "{}", entry.name);
     }
+}
+
+#[test]
+fn a_state_without_what_is_needed_is_refused() {
+    let mut optimizer = build("AdamW", &Value::empty(), &start(Kind::Float));
+    let error = optimizer.load_state(&InMemory::new(&[])).unwrap_err().to_string();
+    assert!(error.starts_with("the saved optimizer does not match: `weight.step` is missing"));
 }
 
 #[test]
@@ -273,10 +284,15 @@ fn weights_at_zero_can_leave_it() {
 
 #[test]
 fn wrong_betas_are_reported() {
-    for name in ["Adam", "AdamW", "LAMB", "Lion"] {
-        let choice = Choice::new(name, &[("betas", vec![0.9, 1.0].into())]);
+    for (name, betas) in [
+        ("Adam", vec![0.9, 1.0]),
+        ("AdamW", vec![0.9]),
+        ("LAMB", vec![]),
+        ("Lion", vec![0.9, -1.0]),
+    ] {
+        let choice = Choice::new(name, &[("betas", betas.clone().into())]);
         let error = choice.build(OPTIMIZERS, &ParamSet::whole(&start(Kind::Float))).err().unwrap();
-        let wanted = format!("optimizer `{name}`: betas = [0.9, 1.0]: must be two numbers in 0..1");
+        let wanted = format!("optimizer `{name}`: betas = {betas:?}: must be two numbers in 0..1");
         assert_eq!(error.to_string(), wanted);
     }
 }

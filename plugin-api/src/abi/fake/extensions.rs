@@ -1,6 +1,6 @@
 //! The extensions of the fake host.
 
-use super::{Caller, functions, gradients, layers, named, noted, params, table};
+use super::{Caller, end, functions, gradients, layers, lent, named, noted, params, table, texts};
 use crate::abi::{Extension, HrMetricInfo, HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
 }
 
 mod artifacts {
-    use super::{Caller, HrStatus, HrStr, HrTensor, c_void, table};
+    use super::{Caller, HrStr, HrTensor, c_void, functions, lent, table, texts};
     table!(ArtifactTable { run_dir, save_tensors });
 
     unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
@@ -55,51 +55,29 @@ mod artifacts {
         path.unwrap_or(HrStr::EMPTY)
     }
 
-    unsafe extern "C" fn save_tensors(
-        host: *mut c_void,
-        file: HrStr,
-        names: *const HrStr,
-        tensors: *const HrTensor,
-        count: usize,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends file, names and handles until this returns.
-        let (caller, file, entries) = unsafe {
-            let entry = |at| ((*names.add(at)).to_lossy().into_owned(), *tensors.add(at));
-            let entries: Vec<_> = (0..count).map(entry).collect();
-            (Caller::of(host), file.to_lossy().into_owned(), entries)
-        };
-        let saved = caller.answer(|world, _| {
+    functions! {
+        call save_tensors(world, _, file: String, names: *const HrStr, tensors: *const HrTensor, count: usize) {
             crate::ensure!(world.run_dir.is_some(), "this run has no directory");
-            let entry = |(name, handle)| Ok((name, world.tensor(handle)?.copy()));
-            let tensors = entries.into_iter().map(entry).collect::<crate::Result<Vec<_>>>()?;
-            world.files.insert(file, tensors);
+            // SAFETY: a hook lends as many names and handles until this returns.
+            let (names, tensors) = unsafe { (texts(names, count), lent(tensors, count)) };
+            let copies = tensors.iter().map(|handle| Ok(world.tensor(*handle)?.copy()));
+            let copies = copies.collect::<crate::Result<Vec<_>>>()?;
+            world.files.insert(file, names.into_iter().zip(copies).collect());
             Ok(())
-        });
-        saved.map_or_else(|status| status, |()| HrStatus::OK)
+        }
     }
 }
 
 mod files {
-    use super::{Caller, HrStatus, HrStr, c_void, table};
+    use super::{functions, lent, table};
     table!(FileTable { write });
-
-    unsafe extern "C" fn write(
-        host: *mut c_void,
-        file: HrStr,
-        bytes: *const u8,
-        len: usize,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends file and bytes until this returns.
-        let (caller, file, bytes) = unsafe {
-            let bytes = if len == 0 { &[] } else { std::slice::from_raw_parts(bytes, len) };
-            (Caller::of(host), file.to_lossy().into_owned(), bytes)
-        };
-        let written = caller.answer(|world, _| {
+    functions! {
+        call write(world, _, file: String, bytes: *const u8, len: usize) {
             crate::ensure!(world.run_dir.is_some(), "this run has no directory");
-            world.written.insert(file, bytes.to_vec());
+            // SAFETY: a hook lends the bytes until this returns.
+            world.written.insert(file, unsafe { lent(bytes, len) }.to_vec());
             Ok(())
-        });
-        written.map_or_else(|status| status, |()| HrStatus::OK)
+        }
     }
 }
 
@@ -114,7 +92,7 @@ mod autograd {
 }
 
 mod history {
-    use super::{Caller, HrScalarPoint, HrStatus, c_void, functions, table};
+    use super::{HrScalarPoint, functions, table};
     table!(HistoryTable { mean, global_mean, recent, enter_scope, leave_scope });
 
     /// The mean of the last values; NaN does not count.
@@ -132,6 +110,17 @@ mod history {
         find global_mean(world, _, key: u32) -> f64 {
             Ok(mean_of(&world.scalar(key)?.values, usize::MAX))
         }
+        call recent(world, _, key: u32, out: *mut HrScalarPoint, capacity: usize, count: *mut usize) {
+            let values = &world.scalar(key)?.values;
+            let newest = &values[values.len().saturating_sub(capacity)..];
+            for (index, &(iter, samples, value)) in newest.iter().enumerate() {
+                // SAFETY: a hook gives a row of `capacity` places, and there are no more values than that.
+                unsafe { out.add(index).write(HrScalarPoint { iter, samples, value }) };
+            }
+            // SAFETY: a hook gives a place for one number.
+            unsafe { count.write(newest.len()) };
+            Ok(())
+        }
         call enter_scope(_, caller, name: String) {
             crate::ensure!(
                 !name.is_empty() && !name.contains(['/', '@']),
@@ -144,32 +133,6 @@ mod history {
             crate::ensure!(caller.scopes.borrow_mut().pop().is_some(), "no scope was entered");
             Ok(())
         }
-    }
-
-    unsafe extern "C" fn recent(
-        host: *mut c_void,
-        key: u32,
-        out: *mut HrScalarPoint,
-        capacity: usize,
-        count: *mut usize,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle.
-        let caller = unsafe { Caller::of(host) };
-        let values = caller.answer(|world, _| {
-            let values = &world.scalar(key)?.values;
-            Ok(values[values.len().saturating_sub(capacity)..].to_vec())
-        });
-        let values = match values {
-            Ok(values) => values,
-            Err(status) => return status,
-        };
-        for (index, (iter, samples, value)) in values.iter().copied().enumerate() {
-            // SAFETY: a hook gives a row of `capacity` places, and there are no more values than that.
-            unsafe { out.add(index).write(HrScalarPoint { iter, samples, value }) };
-        }
-        // SAFETY: a hook gives a place for one number.
-        unsafe { count.write(values.len()) };
-        HrStatus::OK
     }
 }
 
@@ -218,7 +181,7 @@ mod metrics {
 }
 
 mod pass {
-    use super::{Caller, HrStatus, HrTensor, c_void, functions, table};
+    use super::{HrTensor, functions, table};
     use crate::testing::tensor::FakeTensor;
     table!(PassTable { begin, next, forward });
 
@@ -227,46 +190,28 @@ mod pass {
             world.pass_left = world.pass_len;
             Ok((world.pass_len > 0).then_some(world.pass_len))
         }
+        has next(world, _, input: *mut HrTensor, label: *mut HrTensor) {
+            if world.pass_left == 0 {
+                return Ok(false);
+            }
+            world.pass_left -= 1;
+            for (place, tensor) in [input, label].into_iter().zip(world.batch.clone()) {
+                let handle = world.give(tensor.unwrap_or_else(|| FakeTensor::from(0.0)));
+                // SAFETY: a hook gives a place for one handle each.
+                unsafe { place.write(handle) };
+            }
+            Ok(true)
+        }
         read forward(world, _, input: HrTensor, _training: u32) -> HrTensor {
             let input = world.tensor(input)?;
             let output = world.run_model(&input)?;
             Ok(world.give(output))
         }
     }
-
-    unsafe extern "C" fn next(
-        host: *mut c_void,
-        input: *mut HrTensor,
-        label: *mut HrTensor,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle.
-        let caller = unsafe { Caller::of(host) };
-        let batch = caller.answer(|world, _| {
-            if world.pass_left == 0 {
-                return Ok(None);
-            }
-            world.pass_left -= 1;
-            let [input, label, ..] = world.batch.clone();
-            let batch = [input, label].map(|it| it.unwrap_or_else(|| FakeTensor::from(0.0)));
-            Ok(Some(batch.map(|tensor| world.give(tensor))))
-        });
-        match batch {
-            Ok(Some([first, second])) => {
-                // SAFETY: a hook gives a place for one handle each.
-                unsafe {
-                    input.write(first);
-                    label.write(second);
-                }
-                HrStatus::OK
-            }
-            Ok(None) => HrStatus::ABSENT,
-            Err(status) => status,
-        }
-    }
 }
 
 mod ranks {
-    use super::{HrStatus, HrTensor, c_void, functions, table};
+    use super::{HrTensor, functions, table};
     use crate::testing::tensor::FakeTensor;
     table!(RankTable { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier });
     functions! {
@@ -285,21 +230,13 @@ mod ranks {
             let stacked = FakeTensor::of(only.dtype(), &only.values(), &shape)?;
             Ok(world.give(stacked))
         }
+        call all_reduce_numbers(_, _, _numbers: *mut f64, _count: usize, _reduction: u32) { Ok(()) }
         call barrier(_, _) { Ok(()) }
-    }
-
-    unsafe extern "C" fn all_reduce_numbers(
-        _host: *mut c_void,
-        _numbers: *mut f64,
-        _count: usize,
-        _reduction: u32,
-    ) -> HrStatus {
-        HrStatus::OK
     }
 }
 
 mod roles {
-    use super::{Caller, HrStatus, HrTensor, c_void, functions, table};
+    use super::{Caller, HrStatus, HrTensor, c_void, end, functions, table};
     use crate::phase::Phase;
     table!(RoleTable { train_forward, criterion_of });
 
@@ -314,7 +251,7 @@ mod roles {
     unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
         let caller = unsafe { Caller::of(host) };
-        let ran = caller.answer_free(|| {
+        end::call(caller.answer_free(|| {
             let world = caller.world()?;
             let phase = world.borrow().phase();
             crate::ensure!(
@@ -330,7 +267,6 @@ mod roles {
             let mut world = world.borrow_mut();
             world.forward()?;
             world.compute_loss()
-        });
-        ran.map_or_else(|status| status, |()| HrStatus::OK)
+        }))
     }
 }

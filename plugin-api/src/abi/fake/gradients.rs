@@ -1,26 +1,15 @@
 //! Gradients of any tensor in the fake host, which the test computes.
 
-use super::{Caller, table};
-use crate::abi::{HrStatus, HrTensor};
+use super::{functions, lent, table};
+use crate::abi::HrTensor;
 use crate::error::Result;
-use std::ffi::c_void;
 
 table!(GradientTable { compute });
 
-unsafe extern "C" fn compute(
-    host: *mut c_void,
-    of: HrTensor,
-    inputs: *const HrTensor,
-    count: usize,
-    _create_graph: u32,
-    out: *mut HrTensor,
-) -> HrStatus {
-    // SAFETY: a hook calls with the pointer of its handle; it lends `count` handles until this returns.
-    let (caller, handles) = unsafe {
-        let handles: Vec<_> = (0..count).map(|at| *inputs.add(at)).collect();
-        (Caller::of(host), handles)
-    };
-    let found = caller.answer(|world, _| {
+functions! {
+    call compute(world, _, of: HrTensor, inputs: *const HrTensor, count: usize, _create_graph: u32, out: *mut HrTensor) {
+        // SAFETY: a hook lends `count` handles until this returns.
+        let handles = unsafe { lent(inputs, count) };
         let inputs = handles.iter().map(|it| world.tensor(*it)).collect::<Result<Vec<_>>>()?;
         let of = world.tensor(of)?;
         let Some(function) = &mut world.gradients_of else {
@@ -31,15 +20,10 @@ unsafe extern "C" fn compute(
         let found = function(&of, &inputs)?;
         let (given, wanted) = (found.len(), inputs.len());
         crate::ensure!(given == wanted, "{given} gradients for {wanted} inputs");
-        Ok(found.into_iter().map(|gradient| world.give(gradient)).collect::<Vec<_>>())
-    });
-    let found = match found {
-        Ok(found) => found,
-        Err(status) => return status,
-    };
-    for (place, handle) in found.into_iter().enumerate() {
-        // SAFETY: a hook gives places for `count` handles.
-        unsafe { out.add(place).write(handle) };
+        for (place, gradient) in found.into_iter().enumerate() {
+            // SAFETY: a hook gives places for `count` handles.
+            unsafe { out.add(place).write(world.give(gradient)) };
+        }
+        Ok(())
     }
-    HrStatus::OK
 }

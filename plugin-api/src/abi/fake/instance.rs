@@ -48,13 +48,17 @@ impl Object {
         caller.calls(None, || unsafe { create(handle, tree.as_ptr(), &raw mut it) })?;
         Ok(Self { it, destroy, caller, handle })
     }
+
+    fn calls(&self, body: impl FnOnce(*mut c_void) -> HrStatus) -> Result<()> {
+        self.caller.calls(None, || body(self.it))
+    }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
-        let _ = self.caller.calls(None, || {
+        let _ = self.calls(|it| {
             // SAFETY: made by the table's `create`, and not used again.
-            unsafe { (self.destroy)(self.it) };
+            unsafe { (self.destroy)(it) };
             HrStatus::OK
         });
         self.caller.close();
@@ -96,19 +100,15 @@ impl HookInstance {
     }
 
     pub(crate) fn save(&self, world: &Shared) -> Result<SavedState> {
-        gather(world, |writer| {
-            let Object { it, caller, .. } = self.object;
-            // SAFETY: the instance is alive, and the writer until the call returns.
-            caller.calls(None, || unsafe { (self.table.save_state)(it, writer) })
-        })
+        let save = self.table.save_state;
+        // SAFETY: the instance is alive, and the writer until the call returns.
+        gather(world, |writer| self.object.calls(|it| unsafe { save(it, writer) }))
     }
 
     pub(crate) fn load(&self, world: &Shared, saved: &SavedState) -> Result<()> {
-        give_back(world, saved, |reader| {
-            let Object { it, caller, .. } = self.object;
-            // SAFETY: the instance is alive, and the reader until the call returns.
-            caller.calls(None, || unsafe { (self.table.load_state)(it, reader) })
-        })
+        let load = self.table.load_state;
+        // SAFETY: the instance is alive, and the reader until the call returns.
+        give_back(world, saved, |reader| self.object.calls(|it| unsafe { load(it, reader) }))
     }
 }
 
@@ -131,18 +131,14 @@ impl MetricInstance {
         Ok(Self { table, object })
     }
 
-    fn calls(&self, body: impl FnOnce(*mut c_void) -> HrStatus) -> Result<()> {
-        self.object.caller.calls(None, || body(self.object.it))
-    }
-
     pub(crate) fn update(&self) -> Result<()> {
         // SAFETY: the instance is alive; the handle outlives it.
-        self.calls(|it| unsafe { (self.table.update)(it, self.object.handle) })
+        self.object.calls(|it| unsafe { (self.table.update)(it, self.object.handle) })
     }
 
     pub(crate) fn reset(&self) -> Result<()> {
         // SAFETY: the instance is alive.
-        self.calls(|it| unsafe { (self.table.reset)(it) })
+        self.object.calls(|it| unsafe { (self.table.reset)(it) })
     }
 
     /// The values of the last batch, or of the pass: suffix and number.
@@ -159,25 +155,26 @@ impl MetricInstance {
         let sink = HrScalarSink { header: HrHeader::of::<HrScalarSink>(0), sink, put };
         let scope = if of_step { METRIC_STEP } else { METRIC_EPOCH };
         // SAFETY: the instance is alive; sink and values live until the call returns.
-        self.calls(|it| unsafe { (self.table.compute)(it, scope, &raw const sink) })?;
+        self.object.calls(|it| unsafe { (self.table.compute)(it, scope, &raw const sink) })?;
         Ok(values)
     }
 
     pub(crate) fn save(&self, world: &Shared) -> Result<SavedState> {
+        let save = self.table.save_state;
         // SAFETY: the instance is alive, and the writer until the call returns.
-        gather(world, |writer| self.calls(|it| unsafe { (self.table.save_state)(it, writer) }))
+        gather(world, |writer| self.object.calls(|it| unsafe { save(it, writer) }))
     }
 
     pub(crate) fn load(&self, world: &Shared, saved: &SavedState) -> Result<()> {
-        give_back(world, saved, |reader| {
-            // SAFETY: the instance is alive, and the reader until the call returns.
-            self.calls(|it| unsafe { (self.table.load_state)(it, reader) })
-        })
+        let load = self.table.load_state;
+        // SAFETY: the instance is alive, and the reader until the call returns.
+        give_back(world, saved, |reader| self.object.calls(|it| unsafe { load(it, reader) }))
     }
 
     pub(crate) fn merge(&self, world: &Shared, saved: &SavedState) -> Result<()> {
+        let merge = self.table.merge;
         // SAFETY: the instance is alive, and the reader until the call returns.
-        give_back(world, saved, |reader| self.calls(|it| unsafe { (self.table.merge)(it, reader) }))
+        give_back(world, saved, |reader| self.object.calls(|it| unsafe { merge(it, reader) }))
     }
 }
 

@@ -179,12 +179,12 @@ trait WireArg {
 }
 
 macro_rules! plain {
-    ($($ty:ty),*) => { $(impl WireArg for $ty {
+    ($($({$t:ident})? $ty:ty),*) => { $(impl$(<$t>)? WireArg for $ty {
         type Raw = Self;
         unsafe fn take(raw: Self) -> Self { raw }
     })* };
 }
-plain!(u32, u64, i64, usize, f64, HrTensor, super::HrOp);
+plain!(u32, u64, i64, usize, f64, HrTensor, super::HrOp, {T} *const T, {T} *mut T);
 
 impl WireArg for String {
     type Raw = HrStr;
@@ -194,52 +194,105 @@ impl WireArg for String {
     }
 }
 
-/// The C functions of a table. `call` returns only a status, `read` also writes a value, `find` writes one or
-/// returns ABSENT. The body receives the world and the caller.
+/// What a hook lends.
+///
+/// # Safety
+/// There are as many values as `len`, and they stay until the call returns.
+unsafe fn lent<'a, T>(first: *const T, len: usize) -> &'a [T] {
+    // SAFETY: by the contract.
+    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(first, len) } }
+}
+
+/// The texts that a hook lends, lossy where they are not UTF-8.
+///
+/// # Safety
+/// As for [`lent`].
+unsafe fn texts(first: *const HrStr, len: usize) -> Vec<String> {
+    // SAFETY: by the contract.
+    unsafe { lent(first, len).iter().map(|text| text.to_lossy().into_owned()).collect() }
+}
+
+/// How the kinds of C functions end: each returns the status of an answer, and writes what was found to the places that
+/// the hook gives for it.
+mod end {
+    use super::HrStatus;
+
+    type Answer<T> = Result<T, HrStatus>;
+
+    pub(super) fn call(answer: Answer<()>) -> HrStatus {
+        answer.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+
+    pub(super) fn has(answer: Answer<bool>) -> HrStatus {
+        answer.map_or_else(|status| status, |is| if is { HrStatus::OK } else { HrStatus::ABSENT })
+    }
+
+    pub(super) unsafe fn read<T>(answer: Answer<T>, out: *mut T) -> HrStatus {
+        // SAFETY: a hook gives a place for one value.
+        call(answer.map(|value| unsafe { out.write(value) }))
+    }
+
+    pub(super) unsafe fn find<T>(answer: Answer<Option<T>>, out: *mut T) -> HrStatus {
+        // SAFETY: as for `read`.
+        has(answer.map(|found| found.map(|value| unsafe { out.write(value) }).is_some()))
+    }
+
+    /// Writes as many values as there is room for, and says how many there are.
+    pub(super) unsafe fn list<T>(
+        answer: Answer<Vec<T>>,
+        out: *mut T,
+        capacity: usize,
+        count: *mut usize,
+    ) -> HrStatus {
+        call(answer.map(|values| {
+            // SAFETY: a hook gives a place for one number, and a row of `capacity` places.
+            unsafe { count.write(values.len()) };
+            for (place, value) in values.into_iter().take(capacity).enumerate() {
+                // SAFETY: as above.
+                unsafe { out.add(place).write(value) };
+            }
+        }))
+    }
+}
+
+/// The C functions of a table. `call` returns only a status, `has` one that may be ABSENT; `read` also writes a value,
+/// `find` writes one or returns ABSENT, `list` writes a row. The body receives the world and the caller.
 macro_rules! functions {
     ($($kind:ident $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
         $($crate::abi::fake::functions!(@$kind $function($world, $caller $(, $arg: $ty)*) $(-> $out)? $body);)*
     };
-    (@call $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
+    (@call $function:ident $args:tt $body:block) => {
+        $crate::abi::fake::functions!(@define call $function $args () $body);
+    };
+    (@has $function:ident $args:tt $body:block) => {
+        $crate::abi::fake::functions!(@define has $function $args () $body);
+    };
+    (@read $function:ident $args:tt -> $out:ty $body:block) => {
+        $crate::abi::fake::functions!(@define read $function $args (out: *mut $out) $body);
+    };
+    (@find $function:ident $args:tt -> $out:ty $body:block) => {
+        $crate::abi::fake::functions!(@define find $function $args (out: *mut $out) $body);
+    };
+    (@list $function:ident $args:tt -> $out:ty $body:block) => {
+        $crate::abi::fake::functions!(
+            @define list $function $args (out: *mut $out, capacity: usize, count: *mut usize) $body
+        );
+    };
+    (@define $kind:ident $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*)
+        ($($place:ident: $place_ty:ty),*) $body:block
+    ) => {
         pub(in crate::abi::fake) unsafe extern "C" fn $function(
-            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*
+            host: *mut std::ffi::c_void
+            $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)* $(, $place: $place_ty)*
         ) -> $crate::abi::HrStatus {
             // SAFETY: a hook calls with the pointer of its handle, and lends texts until this returns.
             let (caller, $($arg,)*) = unsafe {
                 ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
-            caller.answer(|$world, $caller| -> $crate::error::Result<()> { $body }).map_or_else(|status| status, |()| $crate::abi::HrStatus::OK)
-        }
-    };
-    (@read $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
-        pub(in crate::abi::fake) unsafe extern "C" fn $function(
-            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
-        ) -> $crate::abi::HrStatus {
-            // SAFETY: as for `call`.
-            let (caller, $($arg,)*) = unsafe {
-                ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
-            };
-            match caller.answer(|$world, $caller| -> $crate::error::Result<$out> { $body }) {
-                // SAFETY: a hook gives a place for one value.
-                Ok(value) => { unsafe { out.write(value) }; $crate::abi::HrStatus::OK }
-                Err(status) => status,
-            }
-        }
-    };
-    (@find $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
-        pub(in crate::abi::fake) unsafe extern "C" fn $function(
-            host: *mut std::ffi::c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
-        ) -> $crate::abi::HrStatus {
-            // SAFETY: as for `call`.
-            let (caller, $($arg,)*) = unsafe {
-                ($crate::abi::fake::Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
-            };
-            match caller.answer(|$world, $caller| -> $crate::error::Result<Option<$out>> { $body }) {
-                // SAFETY: a hook gives a place for one value.
-                Ok(Some(value)) => { unsafe { out.write(value) }; $crate::abi::HrStatus::OK }
-                Ok(None) => $crate::abi::HrStatus::ABSENT,
-                Err(status) => status,
-            }
+            let answer = caller.answer(|$world, $caller| -> $crate::error::Result<_> { $body });
+            #[allow(unused_unsafe, clippy::allow_attributes, reason = "a kind without places is safe")]
+            // SAFETY: a hook gives the places.
+            unsafe { $crate::abi::fake::end::$kind(answer $(, $place)*) }
         }
     };
 }
@@ -279,21 +332,18 @@ unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {
     HrStr::new(&unsafe { Caller::of(host) }.refusal.borrow())
 }
 
-unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStatus {
-    // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
-    let (caller, why) = unsafe { (Caller::of(host), why.to_lossy()) };
-    let asked = caller.answer(|world, _| {
+functions! {
+    call request(world, _, what: u32, why: String) {
         match what {
             REQUEST_STOP => {
-                world.stop.get_or_insert_with(|| why.into_owned());
+                world.stop.get_or_insert(why);
             }
             REQUEST_VALIDATE => world.wants_validation = true,
             REQUEST_SAVE => world.wants_checkpoint = true,
             _ => crate::bail!("unknown request {what}"),
         }
         Ok(())
-    });
-    asked.map_or_else(|status| status, |()| HrStatus::OK)
+    }
 }
 
 unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {

@@ -1,12 +1,11 @@
 //! Tensors by name and second models of the fake host.
 
-use super::{Caller, functions, table};
-use crate::abi::{HrStatus, HrStr, HrTensor, HrValue};
+use super::{functions, table};
+use crate::abi::{HrStr, HrTensor, HrValue};
 use crate::error::Error;
-use std::ffi::c_void;
 
 pub(super) mod named_tensors {
-    use super::{Caller, Error, HrStatus, HrStr, HrTensor, c_void, functions, table};
+    use super::{Error, HrStr, HrTensor, functions, table};
     table!(NamedTensorTable { load, take, put, tensor, remove });
 
     functions! {
@@ -26,46 +25,20 @@ pub(super) mod named_tensors {
             let shared = world.shared.get(&key).cloned();
             Ok(shared.map(|tensor| world.give(tensor)))
         }
-    }
-
-    unsafe extern "C" fn take(
-        host: *mut c_void,
-        index: usize,
-        name: *mut HrStr,
-        tensor: *mut HrTensor,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle.
-        let caller = unsafe { Caller::of(host) };
-        let taken = caller.answer(|world, _| {
-            let Some((_, entry)) = world.loaded.get_mut(index) else { return Ok(None) };
-            let Some(taken) = entry.take() else { return Ok(None) };
+        has take(world, _, index: usize, name: *mut HrStr, tensor: *mut HrTensor) {
+            let entry = world.loaded.get_mut(index).and_then(|(_, entry)| entry.take());
+            let Some(taken) = entry else { return Ok(false) };
             let handle = world.give(taken);
-            Ok(Some((HrStr::new(&world.loaded[index].0), handle)))
-        });
-        match taken {
-            Ok(Some((text, handle))) => {
-                // SAFETY: a hook gives a place for each; the name lives until the next `load`.
-                unsafe { (name.write(text), tensor.write(handle)) };
-                HrStatus::OK
-            }
-            Ok(None) => HrStatus::ABSENT,
-            Err(status) => status,
+            // SAFETY: a hook gives a place for each; the name lives until the next `load`.
+            unsafe { (name.write(HrStr::new(&world.loaded[index].0)), tensor.write(handle)) };
+            Ok(true)
         }
-    }
-
-    unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
-        let (caller, key) = unsafe { (Caller::of(host), key.to_lossy()) };
-        match caller.answer(|world, _| Ok(world.shared.remove(key.as_ref()).is_some())) {
-            Ok(true) => HrStatus::OK,
-            Ok(false) => HrStatus::ABSENT,
-            Err(status) => status,
-        }
+        has remove(world, _, key: String) { Ok(world.shared.remove(&key).is_some()) }
     }
 }
 
 pub(super) mod models {
-    use super::{Caller, Error, HrStatus, HrTensor, HrValue, c_void, functions, table};
+    use super::{Error, HrTensor, HrValue, functions, table};
     table!(ModelTable { build, forward });
 
     const ABSENT: &str = "no second model: give one with FakeTrainer::second_model";
@@ -77,27 +50,10 @@ pub(super) mod models {
             let output = model(&input)?;
             Ok(world.give(output))
         }
-    }
-
-    /// The model is the function set by the test, regardless of the table.
-    unsafe extern "C" fn build(
-        host: *mut c_void,
-        _settings: *const HrValue,
-        model: *mut u64,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle.
-        let caller = unsafe { Caller::of(host) };
-        let built = caller.answer(|world, _| {
+        // The model is the function set by the test, regardless of the table.
+        read build(world, _, _settings: *const HrValue) -> u64 {
             crate::ensure!(world.second_model.is_some(), "{ABSENT}");
-            Ok(())
-        });
-        match built {
-            Ok(()) => {
-                // SAFETY: a hook gives a place for one number.
-                unsafe { model.write(0) };
-                HrStatus::OK
-            }
-            Err(status) => status,
+            Ok(0)
         }
     }
 }

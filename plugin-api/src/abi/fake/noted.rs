@@ -1,7 +1,7 @@
 //! Extensions without an effect in the fake host: calls are recorded, so that tests can assert on them.
 
-use super::{Caller, functions, table};
-use crate::abi::{HrOpCost, HrStatus, HrStr, HrTensor};
+use super::{functions, table, texts};
+use crate::abi::{HrOpCost, HrStr, HrTensor};
 use std::ffi::c_void;
 
 /// Functions that only record the call.
@@ -44,21 +44,17 @@ pub(super) mod checkpoint_names {
 }
 
 pub(super) mod console {
-    use super::{Caller, HrStatus, HrStr, c_void, table};
+    use super::{HrStr, functions, table, texts};
     table!(ConsoleTable { show, redraw });
     noted! { redraw() as "redraw_progress"; }
 
-    unsafe extern "C" fn show(host: *mut c_void, names: *const HrStr, count: usize) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends the names until this returns.
-        let (caller, names) = unsafe {
-            let name = |at| (*names.add(at)).to_lossy().into_owned();
-            (Caller::of(host), (0..count).map(name).collect::<Vec<_>>())
-        };
-        let shown = caller.answer(|world, _| {
+    functions! {
+        call show(world, _, names: *const HrStr, count: usize) {
+            // SAFETY: a hook lends the names until this returns.
+            let names = unsafe { texts(names, count) };
             world.calls.push(format!("show_progress({})", names.join(", ")));
             Ok(())
-        });
-        shown.map_or_else(|status| status, |()| HrStatus::OK)
+        }
     }
 }
 

@@ -19,7 +19,7 @@ table!(ParamTable {
     set_weight_decay
 });
 
-fn one(group: usize) -> Result<()> {
+pub(super) fn one(group: usize) -> Result<()> {
     crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
     Ok(())
 }

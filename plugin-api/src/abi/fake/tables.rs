@@ -2,13 +2,13 @@
 
 use super::{Caller, functions, table};
 use crate::abi::{
-    HrMetricReading, HrScalarReading, HrStatus, HrStr, HrTensor, HrValue, METRIC_LATEST_STEP,
-    WireTree,
+    HrMetricReading, HrScalarReading, HrStr, HrTensor, HrValue, METRIC_LATEST_STEP, WireTree,
 };
 use crate::phase::Phase;
 use std::ffi::c_void;
 
 pub(super) mod engine {
+    use super::super::params::one;
     use super::{HrTensor, c_void, functions, table};
     use crate::testing::rules::Parts;
 
@@ -54,12 +54,11 @@ pub(super) mod engine {
             Ok(())
         }
         read lr(world, _, group: usize) -> f64 {
-            crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
-            Ok(world.group.lr)
+            one(group).map(|()| world.group.lr)
         }
         call set_lr(world, caller, group: usize, lr: f64) {
             caller.check_engine("set_lr", Parts::LR)?;
-            crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
+            one(group)?;
             world.group.lr = lr;
             world.advance(|progress| progress.lr = lr);
             Ok(())
@@ -126,7 +125,7 @@ pub(super) mod events {
 }
 
 pub(super) mod states {
-    use super::{Caller, HrStatus, HrStr, HrValue, WireTree, c_void, table};
+    use super::{Caller, HrStr, HrValue, WireTree, c_void, functions, table};
     use crate::testing::world::World;
     use std::cell::RefCell;
 
@@ -137,26 +136,16 @@ pub(super) mod states {
         static LENT: RefCell<Option<(WireTree<'static>, Box<crate::Value>)>> = const { RefCell::new(None) };
     }
 
-    pub(super) unsafe extern "C" fn put(
-        host: *mut c_void,
-        key: HrStr,
-        value: *const HrValue,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends key and tree until this returns.
-        let (caller, key, value) = unsafe {
-            (
-                Caller::of(host),
-                key.to_lossy().into_owned(),
-                value.as_ref().and_then(|v| v.to_value()),
-            )
-        };
-        let put = caller.answer(|world, _| {
+    functions! {
+        call put(world, _, key: String, value: *const HrValue) {
+            // SAFETY: a hook lends the tree until this returns.
+            let value = unsafe { value.as_ref().and_then(|value| value.to_value()) };
             let Some(value) = value else { crate::bail!("`{key}` is not a value") };
             remove_from(world, &key);
             world.states.push((key, value));
             Ok(())
-        });
-        put.map_or_else(|status| status, |()| HrStatus::OK)
+        }
+        has remove(world, _, key: String) { Ok(remove_from(world, &key)) }
     }
 
     pub(super) unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
@@ -170,16 +159,6 @@ pub(super) mod states {
         // SAFETY: the box stays at its address until the next call, which drops the tree before it.
         let tree = WireTree::new(unsafe { &*std::ptr::from_ref(value.as_ref()) });
         LENT.with_borrow_mut(|lent| lent.insert((tree, value)).0.as_ptr())
-    }
-
-    pub(super) unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
-        let (caller, key) = unsafe { (Caller::of(host), key.to_lossy()) };
-        match caller.answer(|world, _| Ok(remove_from(world, &key))) {
-            Ok(true) => HrStatus::OK,
-            Ok(false) => HrStatus::ABSENT,
-            Err(status) => status,
-        }
     }
 
     fn remove_from(world: &mut World, key: &str) -> bool {

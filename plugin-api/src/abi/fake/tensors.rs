@@ -1,10 +1,10 @@
 //! Tensors and operators.
 
-use super::{Caller, functions, table};
+use super::{Caller, functions, lent, table};
 use crate::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
-    ARG_TEXT, DLTensor, HrArg, HrOp, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
-    LIST_PARAMS, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
+    ARG_TEXT, DLTensor, HrArg, HrOp, HrStr, HrTensor, HrTensors, LIST_BUFFERS, LIST_PARAMS,
+    SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
 };
 use crate::error::{Error, Result};
 use crate::testing::rules::{self, Parts};
@@ -73,6 +73,33 @@ functions! {
         crate::ensure!(known, "{}", ops::unknown(&name));
         Ok(number_of(&name))
     }
+    read from_view(world, _, view: *const DLTensor) -> HrTensor {
+        // SAFETY: a hook lends the view until this returns.
+        let view = unsafe { &*view };
+        let tensor = FakeTensor::of(view.dtype, &numbers(view)?, view.sizes())?;
+        Ok(world.give(tensor))
+    }
+    call op_call(
+        world, caller, op: HrOp, args: *const HrArg, arg_count: usize, results: *mut HrArg, capacity: usize,
+        count: *mut usize
+    ) {
+        // SAFETY: the arguments are lent until this returns.
+        let args = unsafe { lent(args, arg_count).iter().map(|arg| taken(world, arg)) };
+        let (name, args) = (name_of(op)?, args.collect::<Result<Vec<_>>>()?);
+        for tensor in ops::written(&name, &args) {
+            caller.check_declared(world.part_of(tensor), || format!("`{name}`"))?;
+        }
+        let values = world.call_op(&name, &args)?;
+        world.returned.clear();
+        let made = values.into_iter().map(|value| given(world, value)).collect::<Result<Vec<_>>>()?;
+        for (index, value) in made.iter().take(capacity).enumerate() {
+            // SAFETY: a hook gives a row of `capacity` places.
+            unsafe { results.add(index).write(*value) };
+        }
+        // SAFETY: a hook gives a place for one number.
+        unsafe { count.write(made.len().min(capacity)) };
+        Ok(())
+    }
 }
 
 /// Names of operators by number, valid for the process: hooks keep the number in statics.
@@ -95,36 +122,12 @@ fn name_of(op: HrOp) -> Result<String> {
 
 unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
     // SAFETY: a hook calls with the pointer of its handle, and lends the handles until this returns.
-    let (caller, handles): (_, &[HrTensor]) = unsafe {
-        let handles = if count == 0 { &[] } else { std::slice::from_raw_parts(tensors, count) };
-        (Caller::of(host), handles)
-    };
+    let (caller, handles) = unsafe { (Caller::of(host), lent(tensors, count)) };
     // A hook that is dropped after the trainer has nothing left to release.
     let _ = caller.answer(|world, _| {
         world.release(handles);
         Ok(())
     });
-}
-
-unsafe extern "C" fn from_view(
-    host: *mut c_void,
-    view: *const DLTensor,
-    out: *mut HrTensor,
-) -> HrStatus {
-    // SAFETY: a hook calls with the pointer of its handle; it lends the view until this returns.
-    let (caller, view) = unsafe { (Caller::of(host), &*view) };
-    let made = caller.answer(|world, _| {
-        let tensor = FakeTensor::of(view.dtype, &numbers(view)?, view.sizes())?;
-        Ok(world.give(tensor))
-    });
-    match made {
-        Ok(handle) => {
-            // SAFETY: a hook gives a place for one handle.
-            unsafe { out.write(handle) };
-            HrStatus::OK
-        }
-        Err(status) => status,
-    }
 }
 
 /// The elements of a contiguous view that a hook passes.
@@ -143,55 +146,9 @@ fn numbers(view: &DLTensor) -> Result<Vec<f64>> {
     crate::bail!("the fake trainer has no tensors of {}", view.dtype)
 }
 
-unsafe extern "C" fn op_call(
-    host: *mut c_void,
-    op: HrOp,
-    args: *const HrArg,
-    arg_count: usize,
-    results: *mut HrArg,
-    capacity: usize,
-    count: *mut usize,
-) -> HrStatus {
-    // SAFETY: a hook calls with the pointer of its handle, and lends the arguments until this returns.
-    let (caller, args): (_, &[HrArg]) = unsafe {
-        let args = if arg_count == 0 { &[] } else { std::slice::from_raw_parts(args, arg_count) };
-        (Caller::of(host), args)
-    };
-    let made = caller.answer(|world, caller| {
-        // SAFETY: the arguments are lent until this returns.
-        let args = args.iter().map(|arg| unsafe { taken(world, arg) });
-        let (name, args) = (name_of(op)?, args.collect::<Result<Vec<_>>>()?);
-        for tensor in ops::written(&name, &args) {
-            caller.check_declared(world.part_of(tensor), || format!("`{name}`"))?;
-        }
-        let values = world.call_op(&name, &args)?;
-        world.returned.clear();
-        values.into_iter().map(|value| given(world, value)).collect::<Result<Vec<_>>>()
-    });
-    let made = match made {
-        Ok(made) => made,
-        Err(status) => return status,
-    };
-    for (index, value) in made.iter().take(capacity).enumerate() {
-        // SAFETY: a hook gives a row of `capacity` places.
-        unsafe { results.add(index).write(*value) };
-    }
-    // SAFETY: a hook gives a place for one number.
-    unsafe { count.write(made.len().min(capacity)) };
-    HrStatus::OK
-}
-
 /// # Safety
 /// What the argument points to is lent.
 unsafe fn taken(world: &World, arg: &HrArg) -> Result<FakeValue> {
-    // SAFETY: by the contract.
-    unsafe fn row<'a, T>(arg: &HrArg) -> &'a [T] {
-        if arg.len == 0 {
-            return &[];
-        }
-        // SAFETY: by the contract of `taken`.
-        unsafe { std::slice::from_raw_parts(arg.ptr.cast(), arg.len) }
-    }
     // SAFETY: by the contract; the kind says what the pointer leads to.
     unsafe {
         Ok(match arg.kind {
@@ -202,14 +159,18 @@ unsafe fn taken(world: &World, arg: &HrArg) -> Result<FakeValue> {
                     HrTensor::NONE => Ok(None),
                     handle => world.tensor(handle).map(Some),
                 };
-                FakeValue::Tensors(row(arg).iter().map(tensor).collect::<Result<_>>()?)
+                FakeValue::Tensors(
+                    lent(arg.ptr.cast(), arg.len).iter().map(tensor).collect::<Result<_>>()?,
+                )
             }
             ARG_FLOAT => FakeValue::Float(arg.float_),
             ARG_INT => FakeValue::Int(arg.int),
             ARG_BOOL => FakeValue::Bool(arg.int != 0),
-            ARG_TEXT => FakeValue::Text(String::from_utf8_lossy(row(arg)).into_owned()),
-            ARG_INTS => FakeValue::Ints(row(arg).to_vec()),
-            ARG_FLOATS => FakeValue::Floats(row(arg).to_vec()),
+            ARG_TEXT => {
+                FakeValue::Text(String::from_utf8_lossy(lent(arg.ptr.cast(), arg.len)).into_owned())
+            }
+            ARG_INTS => FakeValue::Ints(lent(arg.ptr.cast(), arg.len).to_vec()),
+            ARG_FLOATS => FakeValue::Floats(lent(arg.ptr.cast(), arg.len).to_vec()),
             kind => crate::bail!("an argument of unknown kind {kind}"),
         })
     }

@@ -4,31 +4,27 @@
 //! its pixels come from. The whole chain is then applied in one pass over the image, from the data set's
 //! bytes to the batch.
 
+mod augment;
 mod chain;
-mod cutout;
 mod image;
 mod mix_up;
 mod normalize;
 mod plan;
 mod random_crop;
 mod random_erase;
-mod random_flip;
 mod render;
-mod rotate;
 mod scale;
 #[cfg(test)]
 mod tests;
 mod to_float;
 
+pub use augment::{Cutout, RandomFlip, Rotate};
 pub use chain::{Chain, Scratch};
-pub use cutout::Cutout;
 pub use mix_up::MixUp;
 pub use normalize::NormalizeSettings;
 pub use plan::Plan;
 pub use random_crop::RandomCropSettings;
 pub use random_erase::RandomErase;
-pub use random_flip::RandomFlip;
-pub use rotate::Rotate;
 pub use scale::Scale;
 pub use to_float::ToFloat;
 

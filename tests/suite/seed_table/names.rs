@@ -1,6 +1,6 @@
 //! Looks a name of the table up where a user's would be looked up.
 
-use super::{Here, Row, RowKind};
+use super::page::{Here, Row, RowKind};
 use crate::workbench::Bench;
 use crate::workshop::repository;
 use hookrack::config::{CatalogEntry, Kind};
@@ -49,27 +49,28 @@ impl Names {
     }
 
     /// What is wrong with a row.
-    pub(super) fn faults(&self, subject: RowKind, row: &Row) -> Vec<String> {
+    pub(super) fn faults(&self, row: &Row) -> Vec<String> {
         let mut faults = Vec::new();
         let mut insist = |holds: bool, why: String| {
             if !holds {
                 faults.push(why);
             }
         };
-        match row.here {
-            Here::Same => insist(self.is_known(subject, row.name), "is not a name here".into()),
-            Here::As(name) => {
-                insist(self.is_known(subject, name), format!("`{name}` is not a name here"));
-                insist(name != row.name, "is the same name".into());
+        match &row.here {
+            Here::Same => {
+                insist(self.is_known(row.subject, &row.name), "is not a name here".into());
             }
-            Here::Keys(keys) => {
-                for key in keys {
-                    insist(self.is_key(key), format!("`{key}` is not a key"));
-                }
-            }
-            Here::Types(types) => {
-                for name in types {
-                    insist(self.is_type(name), format!("`{name}` is not a type"));
+            Here::Named(names) => {
+                for name in names {
+                    let is_here = match row.subject {
+                        RowKind::Other => self.is_key(name) || self.is_type(name),
+                        subject => self.is_known(subject, name),
+                    };
+                    insist(is_here, format!("`{name}` is not a name here"));
+                    insist(
+                        *name != row.name || row.subject == RowKind::Other,
+                        "is the same name".into(),
+                    );
                 }
             }
             Here::Api(calls) => {
@@ -85,16 +86,14 @@ impl Names {
                 insist(is_there, format!("`hookrack {command}` has no `{option}`"));
             }
             Here::Always => insist(!row.note.is_empty(), "says nothing".into()),
-            Here::NotYet | Here::No => {
+            Here::Missing => {
                 insist(!row.note.is_empty(), "gives no reason".into());
-                insist(!self.is_known(subject, row.name), "is here: say so".into());
+                insist(!self.is_known(row.subject, &row.name), "is here: say so".into());
             }
         }
-        for (name, ours) in row.params {
-            insist(
-                self.is_param(subject, row, name, ours),
-                format!("`{name}` is not a parameter here"),
-            );
+        for (name, ours) in &row.params {
+            let is_there = ours.as_ref().is_none_or(|ours| self.is_param(row, ours));
+            insist(is_there, format!("`{name}` is not a parameter here"));
         }
         faults
     }
@@ -117,27 +116,23 @@ impl Names {
         KINDS.into_iter().any(|kind| self.inventory.catalog.of(kind).any(|it| it.answers_to(name)))
     }
 
-    fn is_param(&self, subject: RowKind, row: &Row, name: &str, ours: &str) -> bool {
-        if let Some(why) = ours.strip_prefix('-') {
-            return !why.trim().is_empty();
+    fn is_param(&self, row: &Row, key: &str) -> bool {
+        if key.contains('.') {
+            return self.is_key(key);
         }
-        if ours.contains('.') {
-            return self.is_key(ours);
-        }
-        let key = if ours.is_empty() { name } else { ours };
-        let kind = match subject {
+        let kind = match row.subject {
             RowKind::Hook => Kind::Hook,
             RowKind::Metric => Kind::Metric,
             RowKind::Scheduler => Kind::LrScheduler,
             RowKind::Point | RowKind::Other => return false,
         };
-        let of = match row.here {
-            Here::As(name) => name,
-            _ => row.name,
+        let of = match &row.here {
+            Here::Named(names) => &names[0],
+            _ => &row.name,
         };
         let catalog = &self.inventory.catalog;
         let mut entries = catalog.of(kind).filter(|entry| entry.answers_to(of));
-        let stands_in = || catalog.metric_hooks().iter().any(|it| it.name == of && it.key == key);
+        let stands_in = || catalog.metric_hooks().iter().any(|it| it.name == *of && it.key == key);
         // What every entry has is none of the type's own.
         let shared = ["level", "name", "every", "phase", "on_error"].contains(&key);
         let own = |param: &hookrack_plugin_api::Param| param.keys().any(|known| known == key);
