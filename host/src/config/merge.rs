@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigErrors, Fault};
 use super::tree::{Entry, Item, Node, Table};
 
 /// `over` merged over `under`.
@@ -44,8 +44,7 @@ pub(super) fn check_deletes(node: &Node, shown: &str, errors: &mut ConfigErrors)
     match &node.item {
         Item::Table(table) => {
             if let Some(delete) = table.delete.as_ref().filter(|delete| !delete.used) {
-                let (at, table) = (delete.origin.clone(), shown.to_owned());
-                errors.push(ConfigError::DeleteNothing { at, table });
+                errors.add(&delete.origin, Fault::DeleteNothing { table: shown.to_owned() });
             }
             for entry in &table.entries {
                 check_deletes(&entry.node, &inside(shown, &entry.key), errors);
