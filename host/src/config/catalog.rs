@@ -131,6 +131,22 @@ pub struct CatalogEntry {
 }
 
 impl CatalogEntry {
+    /// An entry of the host itself, with nothing but what every kind has.
+    pub fn new(name: &str, doc: &str, params: Vec<Param>) -> Self {
+        Self {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            doc: doc.to_owned(),
+            params,
+            is_open: false,
+            source: Source::BuiltIn,
+            rank: 0,
+            hook: None,
+            roles: Vec::new(),
+            scalars: Some(Vec::new()),
+        }
+    }
+
     /// Whether `type = name` means this entry.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
@@ -189,12 +205,10 @@ pub struct Catalog {
 
 /// Why an entry cannot be added to the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum CatalogError {
-    /// The parameter could never be set, because the key already means something in every entry.
     #[error("{kind} `{name}` has a parameter `{param}`, a key that every {kind} entry already has; rename the parameter", kind = kind.noun())]
     ReservedParam { kind: Kind, name: String, param: String },
-    /// The same source has it twice.
     #[error("{kind} `{name}` is provided twice by the same library; give one of them another name", kind = kind.noun())]
     Duplicate { kind: Kind, name: String },
 }
@@ -269,29 +283,11 @@ mod tests {
     use hookrack_plugin_api::{ParamType, Presence};
 
     use super::*;
+    use crate::config::tests::param as param_of;
 
     fn hook(name: &str, param: &str) -> CatalogEntry {
-        let param = Param {
-            name: param.to_owned(),
-            aliases: Vec::new(),
-            doc: String::new(),
-            ty: ParamType::Any,
-            presence: Presence::Optional,
-            min: None,
-            max: None,
-        };
-        CatalogEntry {
-            name: name.to_owned(),
-            aliases: Vec::new(),
-            doc: String::new(),
-            params: vec![param],
-            is_open: false,
-            source: Source::BuiltIn,
-            rank: 0,
-            hook: None,
-            roles: Vec::new(),
-            scalars: Some(Vec::new()),
-        }
+        let param = param_of(param, ParamType::Any, Presence::Optional);
+        CatalogEntry::new(name, "", vec![param])
     }
 
     #[test]

@@ -10,21 +10,10 @@ use crate::config::{
 };
 
 pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
-    CatalogEntry {
-        name: name.into(),
-        aliases: Vec::new(),
-        doc: format!("The {name}."),
-        params,
-        is_open: false,
-        source: Source::BuiltIn,
-        rank: 0,
-        hook: None,
-        roles: Vec::new(),
-        scalars: Some(Vec::new()),
-    }
+    CatalogEntry::new(name, &format!("The {name}."), params)
 }
 
-pub(super) fn param(name: &str, ty: ParamType, presence: Presence) -> Param {
+pub(in crate::config) fn param(name: &str, ty: ParamType, presence: Presence) -> Param {
     let (doc, aliases) = (format!("the {name}"), Vec::new());
     Param { name: name.into(), aliases, doc, ty, presence, min: None, max: None }
 }
