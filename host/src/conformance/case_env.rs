@@ -75,9 +75,6 @@ pub struct CaseEnv {
 
 impl CaseEnv {
     /// The environment for a library.
-    ///
-    /// # Errors
-    /// The temporary folder cannot be created.
     pub fn new(library: &Path, seed: u64, given: Given) -> std::io::Result<Self> {
         let library = library.canonicalize()?;
         Ok(Self { library, seed, given, folder: TempDir::new()? })
@@ -89,9 +86,6 @@ impl CaseEnv {
     }
 
     /// Loads the library into this process, if the policy of the machine allows it.
-    ///
-    /// # Errors
-    /// The step that refused it, in one line.
     pub fn open(&self) -> Result<Arc<Library>, String> {
         let trust = Trust::of_machine(std::path::absolute(LOCK).unwrap_or_default());
         open_trusted(&self.library, &trust).map_err(|error| error.to_string())

@@ -102,9 +102,6 @@ fn largest_share(output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
 
 /// Reads the batch as rows of scores with a class each; rows with the label `ignored` do not count. The output has one dimension more than the label, the scores,
 /// or as many, one score each.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn classified<T>(
     t: &Trainer,
     ignored: i64,
@@ -166,9 +163,6 @@ impl<'a> Paired<'a> {
 
 /// Reads the batch as outputs and targets. Both must have the same number of elements; an output of one column and a
 /// label without columns match.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>) -> Result<T> {
     let mut output = readable::<f32>(t.output()?)?;
     let mut label = readable::<f32>(t.label()?)?;
@@ -187,9 +181,6 @@ pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>)
 
 /// Reads the batch as rows of tokens: the output's, the largest score of each place or the tokens themselves, and the
 /// label's.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn tokens<T>(
     t: &Trainer,
     body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,

@@ -214,9 +214,6 @@ impl Instance {
     }
 
     /// Saves its state.
-    ///
-    /// # Errors
-    /// Its error message.
     pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), StateFailure> {
         let live = &self.0;
         if live.has_panicked.get() {
@@ -235,9 +232,6 @@ impl Instance {
     }
 
     /// Restores its state.
-    ///
-    /// # Errors
-    /// Its error message.
     pub fn load_state(&mut self, reader: &HrStateReader) -> Result<(), String> {
         let live = &self.0;
         let status = live.endpoint.during(Call::Life, || {

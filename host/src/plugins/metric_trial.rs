@@ -21,9 +21,6 @@ pub struct MetricTrial {
 
 impl MetricTrial {
     /// Makes one.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn new(
         metric: &MetricType,
         settings: &Value,
@@ -47,9 +44,6 @@ impl MetricTrial {
     }
 
     /// Adds the batch in the context's slots.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn update(&self) -> Result<(), String> {
         // SAFETY: the object was made by this table's `create`; the handle outlives it.
         let status = self.object.call(|table, it| unsafe { (table.update)(it, self.handle) });
@@ -57,25 +51,16 @@ impl MetricTrial {
     }
 
     /// Removes all batches.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn reset(&self) -> Result<(), String> {
         self.object.done(self.object.reset()).map_err(|failure| failure.why)
     }
 
     /// Its values.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn values(&self) -> Result<Vec<(String, f64)>, String> {
         self.object.values(METRIC_EPOCH)
     }
 
     /// Its state.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn state(&self) -> Result<SavedState, String> {
         let state = gather(&self.context, |writer| {
             // SAFETY: the object is alive, and the writer until the call returns.
@@ -86,9 +71,6 @@ impl MetricTrial {
     }
 
     /// Adds the batches of a saved state.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn merge(&self, state: &SavedState) -> Result<(), String> {
         give_back(&self.context, state, |reader| {
             // SAFETY: the object is alive, and the reader until the call returns.

@@ -83,9 +83,6 @@ impl RunDir {
 
     /// Moves all files of a run into a folder `earlier/1`, `earlier/2`, … and returns its path; `None` if
     /// there is nothing but what every start creates.
-    ///
-    /// # Errors
-    /// A file could not be moved.
     pub fn set_aside(&self) -> Result<Option<PathBuf>, RunDirError> {
         let entries = fs::read_dir(&self.path).map_err(RunDirError::io("read", &self.path))?;
         let left: Vec<_> = entries

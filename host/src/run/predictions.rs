@@ -22,9 +22,6 @@ pub enum PredictionFormat {
 
 impl PredictionFormat {
     /// The format for a file name.
-    ///
-    /// # Errors
-    /// The extension is unknown.
     pub fn of(path: &Path) -> Result<Self, String> {
         match path.extension().and_then(std::ffi::OsStr::to_str) {
             Some("safetensors") => Ok(Self::Safetensors),

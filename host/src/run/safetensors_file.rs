@@ -45,9 +45,6 @@ fn place(piece: &TensorShard) -> Result<TensorLocation<'_>, String> {
 }
 
 /// A tensor that a file can store: dense, of a dtype that safetensors has. A handle, not a copy.
-///
-/// # Errors
-/// Why it cannot be stored.
 pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     View::of(tensor).map_err(|error| error.to_string())?;
     place(&TensorShard::whole("", tensor.shallow_clone()))?;

@@ -25,22 +25,19 @@ pub struct KeyError {
 
 /// Why a signature does not verify a library.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SignatureError {
-    /// The key is not trusted.
     #[error(
         "{} was made by key {key}, which is not trusted (trusted: {trusted}): \
          add the key to `plugins.trusted_keys`, or remove the signature",
         .signature.display()
     )]
     UnknownKey { signature: PathBuf, key: String, trusted: String },
-    /// It is not a signature of these bytes.
     #[error(
         "{} by key {key} does not match the file: one of the two was changed since; sign it again",
         .signature.display()
     )]
     Mismatch { signature: PathBuf, key: String },
-    /// It is not a signature.
     #[error("{} is not a signature of minisign: {why}", .signature.display())]
     Unreadable { signature: PathBuf, why: String },
 }

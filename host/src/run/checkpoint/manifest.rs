@@ -54,9 +54,6 @@ impl File {
 }
 
 /// A checksum of a tensor's dtype, shape and elements.
-///
-/// # Errors
-/// Its elements cannot be read.
 pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
     let wrong = |why| RunDirError::Tensor { doing: "read", name: "it".to_owned(), why };
     let bytes = crate::run::safetensors_file::bytes_of(tensor).map_err(wrong)?;
@@ -86,9 +83,6 @@ impl Manifest {
     }
 
     /// Reads and verifies the manifest of a checkpoint.
-    ///
-    /// # Errors
-    /// It is missing or damaged.
     pub fn read(checkpoint: &Path) -> Result<Self, RunDirError> {
         let path = checkpoint.join(super::MANIFEST);
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;

@@ -13,17 +13,11 @@ use std::path::Path;
 use tch::Tensor;
 
 /// Reads a checkpoint. Large tensors are verified now, and read when they are requested.
-///
-/// # Errors
-/// A file is missing or damaged.
 pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::Nothing)
 }
 
 /// Reads a checkpoint that another rank has verified; of large tensors only what is requested.
-///
-/// # Errors
-/// A file is missing or damaged.
 pub fn read_verified(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::LargeFiles)
 }

@@ -47,9 +47,6 @@ impl Snapshot {
     /// Copies everything that this process writes: the tensors that it owns, and the part that belongs to the whole run, which
     /// one process writes, with the names of the hooks that requested it. One pass over each
     /// tensor's memory.
-    ///
-    /// # Errors
-    /// A tensor cannot be stored in a file.
     pub fn take(
         portions: &[Portion],
         run: Option<(&Captured, Vec<String>)>,

@@ -30,9 +30,6 @@ pub struct Written {
 
 impl Draft {
     /// Creates the draft of an iteration's checkpoint below `folder`.
-    ///
-    /// # Errors
-    /// The folder could not be created.
     pub fn new(folder: &Path, iter: u64) -> Result<Self, RunDirError> {
         atomic::create_folder(folder)?;
         let place = folder.join(name_of(iter));
@@ -60,9 +57,6 @@ impl Draft {
     }
 
     /// Writes and syncs files.
-    ///
-    /// # Errors
-    /// One could not be written.
     pub fn add(&self, snapshot: &Snapshot) -> Result<Written, RunDirError> {
         let mut files = BTreeMap::new();
         for (name, bytes) in &snapshot.files {

@@ -21,9 +21,6 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError>
 }
 
 /// Points `latest` at the checkpoint to resume from.
-///
-/// # Errors
-/// The file could not be written.
 pub fn point_latest_at(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     atomic::write(&folder.join("latest"), format!("{}\n", name_of(iter)).as_bytes())
 }
