@@ -172,11 +172,15 @@ impl CaseEnv {
         Ok(path)
     }
 
+    /// The job of a config with these entries and overrides.
+    pub(super) fn job(&self, entries: &str, sets: &[&str]) -> Result<Job, String> {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Job::load(&self.config(entries)?, &sets).map_err(|error| error.to_string())
+    }
+
     /// A trainer of a config with these entries and overrides, in the folder `run`.
     pub(super) fn trainer(&self, entries: &str, sets: &[&str]) -> Result<Trainer, String> {
-        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let job = Job::load(&self.config(entries)?, &sets).map_err(|error| error.to_string())?;
-        self.assemble(&job)
+        self.assemble(&self.job(entries, sets)?)
     }
 
     /// A trainer of a job.

@@ -48,6 +48,11 @@ impl RunDirError {
         move |why| Self::Io { doing, path, why }
     }
 
+    /// A tensor that libtorch does not convert.
+    pub fn tensor(doing: &'static str, name: &str, why: &tch::TchError) -> Self {
+        Self::Tensor { doing, name: name.to_owned(), why: why.to_string() }
+    }
+
     /// A damaged file.
     pub fn damaged(path: &Path, why: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_owned(), why: why.into() }

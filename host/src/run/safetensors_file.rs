@@ -1,7 +1,7 @@
 //! Reads and writes tensors in safetensors files.
 
-use super::atomic;
 use super::error::RunDirError;
+use super::{atomic, json_file};
 use crate::engine::{FlatRange, TensorShard};
 use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -186,8 +186,7 @@ pub fn describe(path: &Path) -> Result<Vec<String>, RunDirError> {
     let mut header = Vec::new();
     let taken = file.take(u64::from_le_bytes(length)).read_to_end(&mut header);
     taken.map_err(RunDirError::io("read", path))?;
-    let header: Map<String, Json> = serde_json::from_slice(&header)
-        .map_err(|error| RunDirError::damaged(path, error.to_string()))?;
+    let header: Map<String, Json> = json_file::parse(path, &header)?;
     let ranges = header.get(METADATA).and_then(Json::as_object);
     let part = |name: &str| range_of(ranges?.get(name)?.as_str()?);
     let line = |(name, entry): (&String, &Json)| {

@@ -13,7 +13,7 @@ use crate::launch::{Launch, Outcome, Streams, Style};
 use crate::plugins::crash;
 use crate::ranks::Ranks;
 use crate::report;
-use crate::run::{atomic, checkpoint};
+use crate::run::{atomic, checkpoint, json_file};
 use crate::stdio;
 use death::{Death, has_succeeded};
 use decide::{Crash, CrashHistory, Decision};
@@ -121,7 +121,7 @@ fn own_args(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 /// The report of the last crash. The next start renames it.
 fn report_of(run: &Path) -> Option<Json> {
-    serde_json::from_slice(&std::fs::read(run.join(crash::FILE)).ok()?).ok()
+    json_file::read(&run.join(crash::FILE)).ok()
 }
 
 /// The iteration of the newest checkpoint; 0 without one.
@@ -159,13 +159,10 @@ fn record(run: &Path, history: &CrashHistory) {
 }
 
 fn change_record(run: &Path, change: impl FnOnce(&mut Json)) {
-    let path = run.join("run.json");
-    let record = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let mut record: Json = record.unwrap_or_else(|| json!({}));
+    let mut record = json_file::record(run).unwrap_or_else(|| json!({}));
     change(&mut record);
-    let mut text = serde_json::to_string_pretty(&record).unwrap_or_default();
-    text.push('\n');
-    if let Err(error) = atomic::write(&path, text.as_bytes()) {
+    let text = json_file::pretty(&record);
+    if let Err(error) = atomic::write(&run.join("run.json"), text.as_bytes()) {
         tracing::warn!("{error}");
     }
 }
