@@ -46,8 +46,8 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use serde_json::json;
+    use std::fs;
 
     fn shards(map: &serde_json::Value) -> (tempfile::TempDir, Result<Vec<String>, String>) {
         let folder = tempfile::tempdir().unwrap();
