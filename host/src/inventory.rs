@@ -90,11 +90,11 @@ impl Inventory {
         }
         for (hook, metric) in COMPANIONS {
             let (hook, metric) = ((*hook).to_owned(), (*metric).to_owned());
-            catalog.add_companion(Companion { hook, metric });
+            catalog.companions.push(Companion { hook, metric });
         }
         for (key, type_name, level) in DEFAULT_HOOKS {
             let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());
-            catalog.add_default_hook(DefaultHook { key, type_name, level: *level });
+            catalog.default_hooks.push(DefaultHook { key, type_name, level: *level });
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(super) struct PredictArgs {
     out: PathBuf,
 
     #[command(flatten)]
-    sample: SampleArgs,
+    pub(super) sample: SampleArgs,
 }
 
 /// Checks the config of a prediction over data.
@@ -50,12 +50,7 @@ pub(super) fn check(args: &PredictArgs) -> Result<Job, Failure> {
     Ok(job)
 }
 
-impl PredictArgs {
-    /// Whether a prompt is continued, which takes one process.
-    pub(super) fn has_prompt(&self) -> bool {
-        self.sample.prompt.is_some()
-    }
-}
+impl PredictArgs {}
 
 pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;

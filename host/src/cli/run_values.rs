@@ -77,7 +77,7 @@ impl RunValues {
 pub(super) fn run_values(run: &Path, recorded: &Path, iter: u64) -> Result<RunValues, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
     let checkpoint = checkpoint::read(&path)?;
-    let recorded = read_held(recorded)?;
+    let recorded: RecordedState = json_file::read(recorded)?;
     compare_saved(&path, &checkpoint.hook_states()?, &recorded.last)?;
     let Checkpoint { model, optimizer, engine, rng, rank_rng, state, .. } = checkpoint;
     let mut all = RunValues::default();
@@ -98,10 +98,6 @@ pub(super) fn run_values(run: &Path, recorded: &Path, iter: u64) -> Result<RunVa
     }
     scalars(run, &mut all)?;
     Ok(all)
-}
-
-fn read_held(path: &Path) -> Result<RecordedState, RunDirError> {
-    json_file::read(path)
 }
 
 /// Fails if a checkpoint does not contain what the hooks saved.

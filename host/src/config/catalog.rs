@@ -198,9 +198,11 @@ pub struct Companion {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Vec<(Kind, CatalogEntry)>,
-    default_hooks: Vec<DefaultHook>,
+    /// The hooks that run unless a config says otherwise.
+    pub default_hooks: Vec<DefaultHook>,
     metric_hooks: Vec<MetricHook>,
-    companions: Vec<Companion>,
+    /// The metrics that come with hooks of `[[custom_hooks]]`.
+    pub companions: Vec<Companion>,
 }
 
 /// Why an entry cannot be added to the catalogue.
@@ -237,11 +239,6 @@ impl Catalog {
         self.entries.retain(|(_, entry)| entry.source != *source);
     }
 
-    /// Adds a default hook after the existing ones.
-    pub fn add_default_hook(&mut self, hook: DefaultHook) {
-        self.default_hooks.push(hook);
-    }
-
     /// Adds a hook name that adds a metric.
     pub fn add_metric_hook(&mut self, hook: MetricHook) {
         self.metric_hooks.push(hook);
@@ -252,24 +249,9 @@ impl Catalog {
         &self.metric_hooks
     }
 
-    /// Adds a metric that comes with a hook.
-    pub fn add_companion(&mut self, companion: Companion) {
-        self.companions.push(companion);
-    }
-
-    /// The metrics that come with hooks of `[[custom_hooks]]`.
-    pub fn companions(&self) -> &[Companion] {
-        &self.companions
-    }
-
     /// The entries of a kind, in the order in which they were added.
     pub fn of(&self, kind: Kind) -> impl Iterator<Item = &CatalogEntry> {
         self.entries.iter().filter(move |(of, _)| *of == kind).map(|(_, entry)| entry)
-    }
-
-    /// The hooks that run unless a config says otherwise.
-    pub fn default_hooks(&self) -> &[DefaultHook] {
-        &self.default_hooks
     }
 
     /// Every entry that `type = name` could mean.

@@ -80,7 +80,7 @@ impl ConfigFile {
         let physical = physical(&current.join(path)).map_err(unreadable)?;
         let mut reader = Reader::new();
         let tree = reader.load(&physical, &shown)?;
-        let tree = overrides::apply(tree, overrides, &current, reader.read_so_far())?;
+        let tree = overrides::apply(tree, overrides, &current, reader.read)?;
         let mut errors = ConfigErrors::default();
         check_deletes(&tree, "the file", &mut errors);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

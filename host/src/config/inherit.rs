@@ -20,17 +20,13 @@ const MOST_FILES: usize = 256;
 pub(super) struct Reader {
     /// The files from the one on the command line down to the one being read: canonical path and displayed path.
     chain: Vec<(PathBuf, String)>,
-    read: usize,
+    /// The number of documents read so far.
+    pub(super) read: usize,
 }
 
 impl Reader {
     pub(super) fn new() -> Self {
         Self { chain: Vec::new(), read: 0 }
-    }
-
-    /// The number of documents read so far.
-    pub(super) fn read_so_far(&self) -> usize {
-        self.read
     }
 
     /// The tree of the file at `path`, merged over those of its bases.

@@ -142,7 +142,7 @@ impl Instance {
         for phase in phases.iter() {
             spec.add(object(phase)?);
             if phase == Phase::Train {
-                spec.add_iteration(object(phase)?);
+                spec.iteration = Some(object(phase)?);
             }
         }
         Ok(Self::of(Inner {

@@ -31,7 +31,7 @@ pub fn points_of(phase: Phase) -> [Point; 3] {
 pub(super) struct MetricHook {
     objects: Vec<Rc<MetricObject>>,
     // For training on several ranks: what a single iteration gives.
-    iteration: Option<MetricObject>,
+    pub(super) iteration: Option<MetricObject>,
     // For an evaluation on several ranks: what each batch gave.
     batches: RefCell<Outcome<BatchStates>>,
     context: Rc<Context>,
@@ -59,11 +59,6 @@ impl MetricHook {
         let object = Rc::new(object);
         self.context.metric_objects.borrow_mut().push(Rc::clone(&object) as Rc<dyn LiveMetric>);
         self.objects.push(object);
-    }
-
-    /// Takes a second object of the training phase, for iterations over several ranks.
-    pub(super) fn add_iteration(&mut self, object: MetricObject) {
-        self.iteration = Some(object);
     }
 
     /// Does what a metric does at a point.

@@ -66,7 +66,7 @@ impl Resolver<'_> {
         let catalog = self.catalog;
         let mut resolved = Vec::new();
         let mut tree = Table::default();
-        for default in catalog.default_hooks() {
+        for default in &catalog.default_hooks {
             let written = section.table.node(&default.key);
             let Some(node) = enabled(written) else {
                 tree.entries.extend(section.table.entry(&default.key).cloned());
@@ -94,7 +94,7 @@ impl Resolver<'_> {
 
     fn unknown_default_hooks(&mut self, table: &Table) {
         let valid: Vec<_> =
-            self.catalog.default_hooks().iter().map(|hook| hook.key.clone()).collect();
+            self.catalog.default_hooks.iter().map(|hook| hook.key.clone()).collect();
         for entry in table.entries.iter().filter(|entry| !valid.contains(&entry.key)) {
             self.checker.errors.add(
                 &entry.key_origin,

@@ -25,7 +25,7 @@ impl<'a> Resolver<'a> {
     /// The metric that a hook entry brings with it.
     pub(super) fn companion(&self, node: &Node) -> Option<&'a Companion> {
         let name = node.as_table()?.node("type")?.as_str()?;
-        self.catalog.companions().iter().find(|companion| companion.hook == name)
+        self.catalog.companions.iter().find(|companion| companion.hook == name)
     }
 
     /// The same entry as `[[metrics]]` would have it.

@@ -147,10 +147,10 @@ pub(super) fn catalog(libraries: &[PathBuf]) -> Catalog {
         catalog.add_metric_hook(MetricHook { name, key, metric });
     }
     let (hook, metric) = ("LossHook".into(), "Loss".into());
-    catalog.add_companion(Companion { hook, metric });
+    catalog.companions.push(Companion { hook, metric });
     for (key, type_name, level) in defaults {
         let (key, type_name) = (key.into(), type_name.into());
-        catalog.add_default_hook(DefaultHook { key, type_name, level });
+        catalog.default_hooks.push(DefaultHook { key, type_name, level });
     }
     catalog
 }
