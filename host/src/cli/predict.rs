@@ -50,8 +50,6 @@ pub(super) fn check(args: &PredictArgs) -> Result<Job, Failure> {
     Ok(job)
 }
 
-impl PredictArgs {}
-
 pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     if let Some(prompt) = &args.sample.prompt {
