@@ -51,6 +51,14 @@ impl<'a> Classified<'a> {
             Ok((row, class))
         })
     }
+
+    /// The sum of a function of each row and its class, and the number of rows.
+    pub(super) fn sum(&self, value: impl Fn(&[f32], usize) -> f64) -> Result<(f64, f64)> {
+        self.rows().try_fold((0.0, 0.0), |(sum, count), row| {
+            let (row, class) = row?;
+            Ok((sum + value(row, class), count + 1.0))
+        })
+    }
 }
 
 /// The predicted class of a row of scores: the largest, the first among equal ones, NaN before every number as in
