@@ -28,26 +28,17 @@ pub struct Inventory {
 
 impl Inventory {
     /// The built-in types and those of every library in the folders.
-    ///
-    /// # Errors
-    /// A built-in table is broken.
     pub fn take(dirs: &[PathBuf]) -> Result<Self, InventoryError> {
         Self::from_plugins(PluginSet::scan(dirs))
     }
 
     /// The built-in types, those of every library in a config's folders, of those that it names by path, and what the folders
     /// of `plugins.search` add.
-    ///
-    /// # Errors
-    /// A built-in table is broken.
     pub fn of(folders: &PluginFolders, named: &[PathBuf]) -> Result<Self, InventoryError> {
         Self::with(folders, named, &Trust::new(&folders.trust))
     }
 
     /// As [`Self::of`], with other requirements on the libraries than those of the config.
-    ///
-    /// # Errors
-    /// A built-in table is broken.
     pub fn with(
         folders: &PluginFolders,
         named: &[PathBuf],
@@ -99,11 +90,11 @@ impl Inventory {
         }
         for (hook, metric) in COMPANIONS {
             let (hook, metric) = ((*hook).to_owned(), (*metric).to_owned());
-            catalog.add_companion(Companion { hook, metric });
+            catalog.companions.push(Companion { hook, metric });
         }
         for (key, type_name, level) in DEFAULT_HOOKS {
             let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());
-            catalog.add_default_hook(DefaultHook { key, type_name, level: *level });
+            catalog.default_hooks.push(DefaultHook { key, type_name, level: *level });
         }
         Ok(())
     }
@@ -121,9 +112,6 @@ impl Inventory {
     }
 
     /// The hook type that a resolved entry means. Its library is loaded now.
-    ///
-    /// # Errors
-    /// The library does not load.
     pub fn hook(&self, name: &str, library: Option<&Path>) -> Result<Option<HookType>, LoadError> {
         let is_meant = |hook: &&HookType| hook.name() == name;
         let Some(path) = library else {
@@ -134,9 +122,6 @@ impl Inventory {
     }
 
     /// The metric type that a resolved entry means. Its library is loaded now.
-    ///
-    /// # Errors
-    /// The library does not load.
     pub fn metric(
         &self,
         name: &str,
@@ -178,24 +163,9 @@ fn add_all<C: ?Sized, B: ?Sized>(
     entries: &[Entry<C, B>],
 ) -> Result<(), CatalogError> {
     entries.iter().try_for_each(|entry| {
-        let (name, doc, params) = (entry.name.to_owned(), entry.doc.to_owned(), (entry.params)());
         let aliases = entry.aliases.iter().map(|alias| (*alias).to_owned()).collect();
-        let (roles, is_open) = (Vec::new(), false);
-        catalog.add(
-            kind,
-            CatalogEntry {
-                name,
-                aliases,
-                doc,
-                params,
-                is_open,
-                source: Source::BuiltIn,
-                rank: 0,
-                hook: None,
-                roles,
-                scalars: Some(Vec::new()),
-            },
-        )
+        let plain = CatalogEntry::new(entry.name, entry.doc, (entry.params)());
+        catalog.add(kind, CatalogEntry { aliases, ..plain })
     })
 }
 
@@ -221,16 +191,18 @@ fn hook_entry(manifest: &HookManifest, source: Source, rank: usize) -> CatalogEn
     };
     let roles = manifest.points.iter().filter(|point| point.is_role());
     CatalogEntry {
-        name: manifest.name.clone(),
         aliases: manifest.aliases.clone(),
-        doc: manifest.doc.clone(),
-        params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
         scalars: scalars(manifest, &source),
         source,
         rank,
         hook: Some(facts),
         roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
+        ..CatalogEntry::new(
+            &manifest.name,
+            &manifest.doc,
+            manifest.params.clone().unwrap_or_default(),
+        )
     }
 }
 
@@ -243,15 +215,14 @@ fn scalars(manifest: &HookManifest, source: &Source) -> Option<Vec<String>> {
 
 fn metric_entry(manifest: &MetricManifest, source: Source, rank: usize) -> CatalogEntry {
     CatalogEntry {
-        name: manifest.name.clone(),
         aliases: manifest.aliases.clone(),
-        doc: manifest.doc.clone(),
-        params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
         source,
         rank,
-        hook: None,
-        roles: Vec::new(),
-        scalars: Some(Vec::new()),
+        ..CatalogEntry::new(
+            &manifest.name,
+            &manifest.doc,
+            manifest.params.clone().unwrap_or_default(),
+        )
     }
 }

@@ -44,9 +44,6 @@ pub fn complain_bytes(bytes: &[u8]) {
 }
 
 /// Whether everything printed so far was written. A closed pipe (`| head`) is not a failure.
-///
-/// # Errors
-/// The first failure.
 pub fn outcome() -> io::Result<()> {
     keep(io::stdout().flush());
     if CLOSED.load(Ordering::Relaxed) {

@@ -152,17 +152,10 @@ fn print_params(params: Option<&[Param]>) {
 
 fn kind(ty: &ParamType) -> String {
     match ty {
-        ParamType::Bool => "bool".into(),
-        ParamType::Int => "int".into(),
-        ParamType::Float => "float".into(),
-        ParamType::Str => "string".into(),
-        ParamType::Path => "path".into(),
-        ParamType::Monitor => "scalar".into(),
         ParamType::OneOf(names) => names.join("|"),
         ParamType::List(item) => format!("[{}]", kind(item)),
-        ParamType::Table(_) => "table".into(),
-        ParamType::Model => "model".into(),
         ParamType::Any => "any".into(),
+        ty => reference::type_name(ty),
     }
 }
 

@@ -2,17 +2,14 @@
 
 use super::exit::Failure;
 use crate::run::checkpoint::Manifest;
-use crate::run::{RunDirError, safetensors_file};
+use crate::run::{json_file, safetensors_file};
 use serde_json::Value as Json;
 use std::path::Path;
 
 /// Prints what a checkpoint holds.
 pub(super) fn print(path: &Path) -> Result<(), Failure> {
     let manifest = Manifest::read(path)?;
-    let state_path = path.join("state.json");
-    let state = std::fs::read(&state_path).map_err(RunDirError::io("read", &state_path))?;
-    let state: Json = serde_json::from_slice(&state)
-        .map_err(|error| RunDirError::damaged(&state_path, error.to_string()))?;
+    let state: Json = json_file::read(&path.join("state.json"))?;
     say!("checkpoint {}", path.display());
     let position = &state["position"];
     say!("  epoch       {}", position["epoch"]);

@@ -70,7 +70,7 @@ impl LaunchArgs {
                 super::train::reserve(&train, &job)
             }
             Command::Eval(eval) => super::eval::check(&eval).map(|_| None),
-            Command::Predict(predict) if !predict.has_prompt() => {
+            Command::Predict(predict) if predict.sample.prompt.is_none() => {
                 super::predict::check(&predict).map(|_| None)
             }
             _ => {

@@ -32,7 +32,7 @@ pub(super) struct PredictArgs {
     out: PathBuf,
 
     #[command(flatten)]
-    sample: SampleArgs,
+    pub(super) sample: SampleArgs,
 }
 
 /// Checks the config of a prediction over data.
@@ -48,13 +48,6 @@ pub(super) fn check(args: &PredictArgs) -> Result<Job, Failure> {
         return Err(job.config.refuse("data.pred.shuffle", why, "set shuffle = false").into());
     }
     Ok(job)
-}
-
-impl PredictArgs {
-    /// Whether a prompt is continued, which takes one process.
-    pub(super) fn has_prompt(&self) -> bool {
-        self.sample.prompt.is_some()
-    }
 }
 
 pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {

@@ -6,6 +6,7 @@ use crate::engine::{Engine, EngineError, NamedTensor, TensorShard};
 use crate::torch::TensorList;
 use crate::torch::dist::bucket_bytes;
 use crate::train::{Parts, iters_in_epoch, reducer_options};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 /// The plan of a run on several ranks.
@@ -28,24 +29,26 @@ pub(super) struct RankPlan {
 }
 
 /// The share of some ranks in the data.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 struct RankShare {
-    first: usize,
-    last: usize,
-    of_batch: usize,
-    of_last_batch: usize,
+    first_rank: usize,
+    last_rank: usize,
+    samples_per_batch: usize,
+    samples_in_last_batch: usize,
     /// Of an iteration with all its batches.
-    of_iteration: usize,
-    of_epoch: usize,
+    samples_per_iteration: usize,
+    samples_per_epoch: usize,
 }
 
 /// Bytes on each rank.
+#[derive(Serialize)]
 struct Memory {
     parameters: usize,
     buffers: usize,
     gradients: usize,
     /// Where it is sharded, those of rank 0.
     optimizer: usize,
+    #[serde(skip)]
     is_sharded: bool,
 }
 
@@ -70,9 +73,15 @@ impl RankPlan {
             let share = Share { rank, ..train.share() };
             let (of_batch, of_last_batch) = (share.rows(batch), share.rows(last_batch));
             let of_epoch = batches.saturating_sub(1) * of_batch + of_last_batch;
-            // An epoch may have fewer batches than an iteration.
-            let of_iteration = of_epoch.min(of_batch.saturating_mul(grouped));
-            RankShare { first: rank, last: rank, of_batch, of_last_batch, of_iteration, of_epoch }
+            RankShare {
+                first_rank: rank,
+                last_rank: rank,
+                samples_per_batch: of_batch,
+                samples_in_last_batch: of_last_batch,
+                // An epoch may have fewer batches than an iteration.
+                samples_per_iteration: of_epoch.min(of_batch.saturating_mul(grouped)),
+                samples_per_epoch: of_epoch,
+            }
         };
         let refused =
             |error: EngineError| config.refuse("model", error.to_string(), "train on one rank");
@@ -127,8 +136,12 @@ impl RankPlan {
         };
         let head = ["RANKS", "SAMPLES/BATCH", "IN LAST BATCH", "SAMPLES/ITER", "SAMPLES/EPOCH"];
         let shares = self.shares.iter().map(|share| {
-            let RankShare { of_batch, of_last_batch, of_iteration, of_epoch, .. } = *share;
-            let numbers = [of_batch, of_last_batch, of_iteration, of_epoch];
+            let numbers = [
+                share.samples_per_batch,
+                share.samples_in_last_batch,
+                share.samples_per_iteration,
+                share.samples_per_epoch,
+            ];
             let [batch, last, iter, epoch] = numbers.map(|number| number.to_string());
             row([&share.name(), &batch, &last, &iter, &epoch])
         });
@@ -165,17 +178,6 @@ impl RankPlan {
 
     /// For a program.
     pub(super) fn json(&self) -> Json {
-        let share = |share: &RankShare| {
-            json!({
-                "first_rank": share.first,
-                "last_rank": share.last,
-                "samples_per_batch": share.of_batch,
-                "samples_in_last_batch": share.of_last_batch,
-                "samples_per_iteration": share.of_iteration,
-                "samples_per_epoch": share.of_epoch,
-            })
-        };
-        let Memory { parameters, buffers, gradients, optimizer, is_sharded } = self.memory;
         json!({
             "ranks": self.ranks,
             "batch_size": self.batch,
@@ -183,16 +185,11 @@ impl RankPlan {
             "micro_batches": self.micro_batches,
             "iterations_per_epoch": self.iterations,
             "samples_per_epoch": self.samples,
-            "shares": self.shares.iter().map(share).collect::<Vec<_>>(),
+            "shares": self.shares,
             "bucket_bytes": self.buckets,
             "wire_bytes_per_iteration": self.wire_bytes(),
-            "memory_bytes": {
-                "parameters": parameters,
-                "buffers": buffers,
-                "gradients": gradients,
-                "optimizer": optimizer,
-            },
-            "optimizer_is_sharded": is_sharded,
+            "memory_bytes": self.memory,
+            "optimizer_is_sharded": self.memory.is_sharded,
         })
     }
 }
@@ -212,12 +209,14 @@ impl Memory {
 }
 
 impl RankShare {
+    fn is_like(self, other: &Self) -> bool {
+        let Self { first_rank, last_rank, .. } = *other;
+        Self { first_rank, last_rank, ..self } == *other
+    }
+
     fn name(self) -> String {
-        if self.first == self.last {
-            self.first.to_string()
-        } else {
-            format!("{}-{}", self.first, self.last)
-        }
+        let Self { first_rank: first, last_rank: last, .. } = self;
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     }
 }
 
@@ -226,11 +225,7 @@ fn together(shares: impl Iterator<Item = RankShare>) -> Vec<RankShare> {
     let mut all: Vec<RankShare> = Vec::new();
     for share in shares {
         match all.last_mut() {
-            Some(before)
-                if (RankShare { first: before.first, last: before.last, ..share }) == *before =>
-            {
-                before.last = share.last;
-            }
+            Some(before) if share.is_like(before) => before.last_rank = share.last_rank,
             _ => all.push(share),
         }
     }

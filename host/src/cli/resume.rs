@@ -340,7 +340,7 @@ impl RunDirArgs {
 fn locked(run: &Path) -> Result<(RunDir, RunLock), Failure> {
     let run = RunDir::claim(run)?;
     let lock = RunLock::take(run.path())?;
-    if lock.excludes_others() {
+    if lock.excludes_others {
         checkpoint::recover(&run.checkpoints())?;
     }
     Ok((run, lock))

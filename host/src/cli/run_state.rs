@@ -1,6 +1,6 @@
 //! The state of a run, read from its directory, also while it is running or after it was killed.
 
-use crate::run::{RunLock, checkpoint};
+use crate::run::{RunLock, checkpoint, json_file};
 use hookrack_plugin_api::Phase;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -21,8 +21,7 @@ pub(super) struct RunState {
 impl RunState {
     /// Reads a run directory; `None` for any other folder.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let record = std::fs::read(path.join("run.json")).ok()?;
-        let record: Json = serde_json::from_slice(&record).ok()?;
+        let record = json_file::record(path)?;
         let outcome = record["outcome"].as_str().unwrap_or("unknown");
         let state = match (outcome, RunLock::is_held(path)) {
             (_, true) => "running",

@@ -3,8 +3,8 @@
 
 use super::exit::Failure;
 use crate::engine::SavedState;
-use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
+use crate::run::{RunDirError, json_file};
 use crate::train::{RecordedKey, RecordedState, as_text};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +77,7 @@ impl RunValues {
 pub(super) fn run_values(run: &Path, recorded: &Path, iter: u64) -> Result<RunValues, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
     let checkpoint = checkpoint::read(&path)?;
-    let recorded = read_held(recorded)?;
+    let recorded: RecordedState = json_file::read(recorded)?;
     compare_saved(&path, &checkpoint.hook_states()?, &recorded.last)?;
     let Checkpoint { model, optimizer, engine, rng, rank_rng, state, .. } = checkpoint;
     let mut all = RunValues::default();
@@ -98,11 +98,6 @@ pub(super) fn run_values(run: &Path, recorded: &Path, iter: u64) -> Result<RunVa
     }
     scalars(run, &mut all)?;
     Ok(all)
-}
-
-fn read_held(path: &Path) -> Result<RecordedState, RunDirError> {
-    let bytes = std::fs::read(path).map_err(RunDirError::io("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|error| RunDirError::damaged(path, error.to_string()))
 }
 
 /// Fails if a checkpoint does not contain what the hooks saved.
@@ -130,8 +125,7 @@ fn scalars(run: &Path, all: &mut RunValues) -> Result<(), RunDirError> {
     let text = std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))?;
     let mut series: BTreeMap<String, String> = BTreeMap::new();
     for line in text.lines() {
-        let line: serde_json::Map<String, Json> = serde_json::from_str(line)
-            .map_err(|error| RunDirError::damaged(&path, error.to_string()))?;
+        let line: BTreeMap<String, Json> = json_file::parse(&path, line.as_bytes())?;
         for (name, value) in line {
             let row = series.entry(format!("metrics.json {name}")).or_default();
             row.push_str(&value.to_string());

@@ -12,7 +12,7 @@ use clap::Args;
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use serde_json::Value as Json;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -95,7 +95,12 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn command(&self, held: &Path) -> Result<Command, Failure> {
+    /// Where a run leaves the states of its hooks.
+    fn held(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.held"))
+    }
+
+    fn command(&self, name: &str) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(Failure::usage)?;
         let mut command = Command::new(program);
         if self.args.ranks > 1 {
@@ -103,7 +108,7 @@ impl Trial<'_> {
         }
         command.arg("train").arg(&self.args.source.config).arg("--quiet");
         command.arg("--until").arg(self.until.to_string());
-        command.arg("--held").arg(format!("{}:{}", self.args.at, held.display()));
+        command.arg("--held").arg(format!("{}:{}", self.args.at, self.held(name).display()));
         for set in &self.args.source.set {
             command.arg("--set").arg(set);
         }
@@ -114,7 +119,8 @@ impl Trial<'_> {
         Ok(command)
     }
 
-    fn finish(&self, run: &Path, held: &Path, mut command: Command) -> Result<RunValues, Failure> {
+    fn finish(&self, name: &str, mut command: Command) -> Result<RunValues, Failure> {
+        let run = self.folder.join(name);
         let mut child = command.spawn().map_err(Failure::usage)?;
         let status = loop {
             if let Some(status) = self.look(&mut child)? {
@@ -132,7 +138,7 @@ impl Trial<'_> {
                 self.until
             )));
         }
-        run_values(run, held, self.until)
+        run_values(&run, &self.held(name), self.until)
     }
 
     /// The exit status of a run, if it has ended. A signal to this process ends the run too.
@@ -145,10 +151,9 @@ impl Trial<'_> {
     }
 
     fn whole(&self, name: &str) -> Result<RunValues, Failure> {
-        let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
-        let mut command = self.command(&held)?;
-        command.arg("--run-dir").arg(&run);
-        self.finish(&run, &held, command)
+        let mut command = self.command(name)?;
+        command.arg("--run-dir").arg(self.folder.join(name));
+        self.finish(name, command)
     }
 
     /// The last checkpoint of a run.
@@ -173,8 +178,8 @@ impl Trial<'_> {
     }
 
     fn resumed(&self, name: &str) -> Result<RunValues, Failure> {
-        let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
-        let mut command = self.command(&self.folder.join("killed.held"))?;
+        let run = self.folder.join(name);
+        let mut command = self.command("killed")?;
         command.arg("--run-dir").arg(&run).arg("--save-at").arg(self.args.at.to_string());
         // Later in the same iteration a hook may save again, with another state.
         command.arg("--wait-after-save");
@@ -185,9 +190,9 @@ impl Trial<'_> {
         }
         // The run may have ended already: the checkpoint is given by name, so that the resume starts there in any case.
         kill(&mut child).map_err(Failure::usage)?;
-        let mut command = self.command(&held)?;
+        let mut command = self.command(name)?;
         command.arg("--resume").arg(&checkpoint);
-        self.finish(&run, &held, command)
+        self.finish(name, command)
     }
 }
 

@@ -131,6 +131,22 @@ pub struct CatalogEntry {
 }
 
 impl CatalogEntry {
+    /// An entry of the host itself, with nothing but what every kind has.
+    pub fn new(name: &str, doc: &str, params: Vec<Param>) -> Self {
+        Self {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            doc: doc.to_owned(),
+            params,
+            is_open: false,
+            source: Source::BuiltIn,
+            rank: 0,
+            hook: None,
+            roles: Vec::new(),
+            scalars: Some(Vec::new()),
+        }
+    }
+
     /// Whether `type = name` means this entry.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
@@ -182,19 +198,19 @@ pub struct Companion {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Vec<(Kind, CatalogEntry)>,
-    default_hooks: Vec<DefaultHook>,
+    /// The hooks that run unless a config says otherwise.
+    pub default_hooks: Vec<DefaultHook>,
     metric_hooks: Vec<MetricHook>,
-    companions: Vec<Companion>,
+    /// The metrics that come with hooks of `[[custom_hooks]]`.
+    pub companions: Vec<Companion>,
 }
 
 /// Why an entry cannot be added to the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum CatalogError {
-    /// The parameter could never be set, because the key already means something in every entry.
     #[error("{kind} `{name}` has a parameter `{param}`, a key that every {kind} entry already has; rename the parameter", kind = kind.noun())]
     ReservedParam { kind: Kind, name: String, param: String },
-    /// The same source has it twice.
     #[error("{kind} `{name}` is provided twice by the same library; give one of them another name", kind = kind.noun())]
     Duplicate { kind: Kind, name: String },
 }
@@ -223,11 +239,6 @@ impl Catalog {
         self.entries.retain(|(_, entry)| entry.source != *source);
     }
 
-    /// Adds a default hook after the existing ones.
-    pub fn add_default_hook(&mut self, hook: DefaultHook) {
-        self.default_hooks.push(hook);
-    }
-
     /// Adds a hook name that adds a metric.
     pub fn add_metric_hook(&mut self, hook: MetricHook) {
         self.metric_hooks.push(hook);
@@ -238,24 +249,9 @@ impl Catalog {
         &self.metric_hooks
     }
 
-    /// Adds a metric that comes with a hook.
-    pub fn add_companion(&mut self, companion: Companion) {
-        self.companions.push(companion);
-    }
-
-    /// The metrics that come with hooks of `[[custom_hooks]]`.
-    pub fn companions(&self) -> &[Companion] {
-        &self.companions
-    }
-
     /// The entries of a kind, in the order in which they were added.
     pub fn of(&self, kind: Kind) -> impl Iterator<Item = &CatalogEntry> {
         self.entries.iter().filter(move |(of, _)| *of == kind).map(|(_, entry)| entry)
-    }
-
-    /// The hooks that run unless a config says otherwise.
-    pub fn default_hooks(&self) -> &[DefaultHook] {
-        &self.default_hooks
     }
 
     /// Every entry that `type = name` could mean.
@@ -269,29 +265,11 @@ mod tests {
     use hookrack_plugin_api::{ParamType, Presence};
 
     use super::*;
+    use crate::config::tests::param as param_of;
 
     fn hook(name: &str, param: &str) -> CatalogEntry {
-        let param = Param {
-            name: param.to_owned(),
-            aliases: Vec::new(),
-            doc: String::new(),
-            ty: ParamType::Any,
-            presence: Presence::Optional,
-            min: None,
-            max: None,
-        };
-        CatalogEntry {
-            name: name.to_owned(),
-            aliases: Vec::new(),
-            doc: String::new(),
-            params: vec![param],
-            is_open: false,
-            source: Source::BuiltIn,
-            rank: 0,
-            hook: None,
-            roles: Vec::new(),
-            scalars: Some(Vec::new()),
-        }
+        let param = param_of(param, ParamType::Any, Presence::Optional);
+        CatalogEntry::new(name, "", vec![param])
     }
 
     #[test]

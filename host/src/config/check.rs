@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hookrack_plugin_api::{Param, ParamType, Presence};
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigErrors, Fault};
 use super::origin::Origin;
 use super::read::clean;
 use super::tree::{Entry, Item, Node, Table};
@@ -80,13 +80,15 @@ impl<'a> Checker<'a> {
             if valid.contains(&key.as_str()) || self.errors.is_full() {
                 continue;
             }
-            self.errors.push(ConfigError::UnknownKey {
-                at: key_origin.clone(),
-                key: key.clone(),
-                table: scope.shown.clone(),
-                nearest: nearest(key, valid.iter().copied()).map(str::to_owned),
-                valid: valid.iter().map(|key| (*key).to_owned()).collect(),
-            });
+            self.errors.add(
+                key_origin,
+                Fault::UnknownKey {
+                    key: key.clone(),
+                    table: scope.shown.clone(),
+                    nearest: nearest(key, valid.iter().copied()).map(str::to_owned),
+                    valid: valid.iter().map(|key| (*key).to_owned()).collect(),
+                },
+            );
         }
     }
 
@@ -108,12 +110,14 @@ impl<'a> Checker<'a> {
                 }
                 (None, Presence::Optional) => (Origin::Default, None),
                 (None, Presence::Required) => {
-                    self.errors.push(ConfigError::MissingKey {
-                        at: at.clone(),
-                        key: param.name.clone(),
-                        table: scope.shown.clone(),
-                        doc: param.doc.clone(),
-                    });
+                    self.errors.add(
+                        at,
+                        Fault::MissingKey {
+                            key: param.name.clone(),
+                            table: scope.shown.clone(),
+                            doc: param.doc.clone(),
+                        },
+                    );
                     (Origin::Default, None)
                 }
             };
@@ -131,12 +135,14 @@ impl<'a> Checker<'a> {
         let mut entries = param.keys().filter_map(|key| table.entry(key));
         let first = entries.next()?;
         if let Some(second) = entries.next() {
-            self.errors.push(ConfigError::SetTwice {
-                at: second.key_origin.clone(),
-                key: second.key.clone(),
-                first: first.key_origin.clone(),
-                first_key: first.key.clone(),
-            });
+            self.errors.add(
+                &second.key_origin,
+                Fault::SetTwice {
+                    key: second.key.clone(),
+                    first: first.key_origin.clone(),
+                    first_key: first.key.clone(),
+                },
+            );
         }
         Some(first)
     }
@@ -170,11 +176,10 @@ impl<'a> Checker<'a> {
     }
 
     fn is_finite(&mut self, node: &Node, number: f64, key: &str) -> bool {
-        let (at, key) = (node.origin.clone(), key.to_owned());
         if number.is_nan() {
-            self.errors.push(ConfigError::NotANumber { at, key });
+            self.errors.add(&node.origin, Fault::NotANumber { key: key.to_owned() });
         } else if number.is_infinite() {
-            self.errors.push(ConfigError::NotFinite { at, key });
+            self.errors.add(&node.origin, Fault::NotFinite { key: key.to_owned() });
         }
         number.is_finite()
     }
@@ -188,14 +193,16 @@ impl<'a> Checker<'a> {
     fn typed(&mut self, node: &Node, ty: &ParamType, key: &str) -> Option<Node> {
         let origin = node.origin.clone();
         let item = match (ty, &node.item) {
+            (ParamType::Float, Item::Float(value)) if value.is_nan() => {
+                self.is_finite(node, *value, key);
+                return None;
+            }
             (ParamType::Any, _)
             | (ParamType::Bool, Item::Bool(_))
             | (ParamType::Int, Item::Int(_))
+            | (ParamType::Float, Item::Float(_))
             | (ParamType::Str, Item::Str(_)) => node.item.clone(),
             (ParamType::Float, Item::Int(value)) => Item::Float(widen(*value)),
-            (ParamType::Float, Item::Float(value)) => {
-                return self.number(node, *value, key);
-            }
             (ParamType::Monitor, Item::Str(name)) => {
                 // A default has no line; its table has one.
                 let at = if matches!(origin, Origin::Default) { &self.within } else { &origin };
@@ -235,47 +242,38 @@ impl<'a> Checker<'a> {
 
     pub(super) fn wrong_type(&mut self, node: &Node, key: &str, expected: String) -> Option<Node> {
         let help = help_on_type(node, key, &expected);
-        let (at, key, found) = (node.origin.clone(), key.to_owned(), node.kind());
-        self.errors.push(ConfigError::WrongType { at, key, expected, found, help });
+        let (key, found) = (key.to_owned(), node.kind());
+        self.errors.add(&node.origin, Fault::WrongType { key, expected, found, help });
         None
-    }
-
-    fn number(&mut self, node: &Node, value: f64, key: &str) -> Option<Node> {
-        if value.is_nan() {
-            let (at, key) = (node.origin.clone(), key.to_owned());
-            self.errors.push(ConfigError::NotANumber { at, key });
-            return None;
-        }
-        Some(node.clone())
     }
 
     fn choice(&mut self, node: &Node, found: &str, choices: &[String], key: &str) -> Option<Node> {
         if choices.iter().any(|choice| choice == found) {
             return Some(node.clone());
         }
-        let (at, key, choices) = (node.origin.clone(), key.to_owned(), choices.to_vec());
-        self.errors.push(ConfigError::NotAChoice { at, key, found: brief(found), choices });
+        let (key, found, choices) = (key.to_owned(), brief(found), choices.to_vec());
+        self.errors.add(&node.origin, Fault::NotAChoice { key, found, choices });
         None
     }
 
     /// An absolute path; a relative one starts in the folder of the file that contains it.
     fn path(&mut self, written: &str, origin: &Origin, key: &str) -> Option<Node> {
-        let (at, key) = (origin.clone(), key.to_owned());
+        let key = key.to_owned();
         if written.is_empty() {
-            self.errors.push(ConfigError::EmptyPath { at, key });
+            self.errors.add(origin, Fault::EmptyPath { key });
             return None;
         }
         if has_variable(written) {
-            self.errors.push(ConfigError::VariableInPath { at, key });
+            self.errors.add(origin, Fault::VariableInPath { key });
             return None;
         }
         let dir = origin.document().map_or(self.current, |document| &document.dir);
         let path = clean(&dir.join(written));
         if let Some(text) = path.to_str() {
-            return Some(Node::str(text, at));
+            return Some(Node::str(text, origin.clone()));
         }
         let path = path.display().to_string();
-        self.errors.push(ConfigError::PathNotUtf8 { at, key, path });
+        self.errors.add(origin, Fault::PathNotUtf8 { key, path });
         None
     }
 
@@ -302,9 +300,9 @@ impl<'a> Checker<'a> {
                 Item::Int(value) => value.to_string(),
                 _ => number.to_string(),
             };
-            let (at, key) = (node.origin.clone(), key.to_owned());
+            let key = key.to_owned();
             let (min, max) = (param.min, param.max.filter(|max| max.is_finite()));
-            self.errors.push(ConfigError::OutOfRange { at, key, found, min, max });
+            self.errors.add(&node.origin, Fault::OutOfRange { key, found, min, max });
         }
         fits
     }

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::{Level, name};
 
 use super::catalog::Kind;
-use super::error::ConfigError;
+use super::error::{ConfigError, Fault};
 use super::fixed::TOP_LEVEL;
 use super::origin::Origin;
 
@@ -13,93 +13,39 @@ pub(super) struct Label<'a> {
     pub(super) text: String,
 }
 
-fn label(origin: &Origin, text: impl Into<String>) -> Label<'_> {
-    Label { origin, text: text.into() }
-}
-
 impl ConfigError {
     pub(super) fn reading_position(&self) -> (usize, usize) {
-        self.labels().first().map_or((0, 0), |label| label.origin.reading_position())
+        self.at.as_ref().map_or((0, 0), Origin::reading_position)
     }
 
     /// The place to change comes first; the others explain.
     pub(super) fn labels(&self) -> Vec<Label<'_>> {
+        let Some(at) = &self.at else { return Vec::new() };
+        let mut labels = vec![Label { origin: at, text: self.fault.label() }];
+        labels.extend(self.fault.other().map(|(origin, text)| Label { origin, text: text.into() }));
+        labels
+    }
+}
+
+impl Fault {
+    /// The place that explains the mistake, if it is another one.
+    fn other(&self) -> Option<(&Origin, &'static str)> {
         match self {
-            Self::Unreadable { .. } | Self::TooLarge { .. } => Vec::new(),
-            Self::TwoWeights { load_from, weights } => {
-                vec![label(load_from, "weights from here"), label(weights, "and from here")]
-            }
-            Self::DuplicateName { at, first, .. } => {
-                vec![label(at, "needs a unique name"), label(first, "first defined here")]
-            }
-            Self::SetTwice { at, first, .. } => {
-                vec![label(at, "sets it again"), label(first, "first set here")]
-            }
-            Self::TwoProviders { role, first, second, .. } => {
-                vec![label(second, format!("provides {role} too")), label(first, "the first one")]
-            }
-            _ => self.place().map(|at| label(at, self.label_text())).into_iter().collect(),
+            Self::TwoWeights { weights } => Some((weights, "and from here")),
+            Self::DuplicateName { first, .. } => Some((first, "first defined here")),
+            Self::SetTwice { first, .. } => Some((first, "first set here")),
+            Self::TwoProviders { first, .. } => Some((first, "the first one")),
+            _ => None,
         }
     }
 
-    /// An error with a single place.
-    fn place(&self) -> Option<&Origin> {
-        use ConfigError as E;
+    /// A few words at the place to change.
+    fn label(&self) -> String {
         match self {
-            E::Unreadable { .. } | E::TooLarge { .. } => None,
-            E::TwoWeights { load_from: at, .. }
-            | E::TwoProviders { second: at, .. }
-            | E::NotUtf8 { at, .. }
-            | E::Syntax { at, .. }
-            | E::NumberTooLarge { at, .. }
-            | E::DateValue { at, .. }
-            | E::BaseNotPath { at, .. }
-            | E::BaseUnreadable { at, .. }
-            | E::BaseCycle { at, .. }
-            | E::BaseTooDeep { at, .. }
-            | E::BaseTooMany { at, .. }
-            | E::BaseMisplaced { at, .. }
-            | E::DeleteNotBool { at, .. }
-            | E::DeleteNothing { at, .. }
-            | E::OverrideSyntax { at, .. }
-            | E::OverrideBase { at }
-            | E::OverrideEntry { at, .. }
-            | E::UnknownSection { at, .. }
-            | E::UnknownKey { at, .. }
-            | E::MissingKey { at, .. }
-            | E::MissingSection { at, .. }
-            | E::WrongType { at, .. }
-            | E::NotAChoice { at, .. }
-            | E::OutOfRange { at, .. }
-            | E::NotANumber { at, .. }
-            | E::NotFinite { at, .. }
-            | E::EmptyPath { at, .. }
-            | E::VariableInPath { at, .. }
-            | E::PathNotUtf8 { at, .. }
-            | E::UnknownType { at, .. }
-            | E::AmbiguousType { at, .. }
-            | E::NotInLibrary { at, .. }
-            | E::LibraryMissing { at, .. }
-            | E::PluginDirMissing { at, .. }
-            | E::PluginDirNotFolder { at, .. }
-            | E::NoLimit { at }
-            | E::UnknownLevel { at, .. }
-            | E::BadCadence { at, .. }
-            | E::UnknownPhase { at, .. }
-            | E::NoPhase { at, .. }
-            | E::BadName { at, .. }
-            | E::DuplicateName { at, .. }
-            | E::SetTwice { at, .. }
-            | E::UnknownDefaultHook { at, .. }
-            | E::Refused { at, .. }
-            | E::NotLogged { at, .. }
-            | E::NotAttached { at, .. }
-            | E::NotMade { at, .. } => Some(at),
-        }
-    }
-
-    fn label_text(&self) -> String {
-        match self {
+            Self::TwoWeights { .. } => "weights from here".into(),
+            Self::DuplicateName { .. } => "needs a unique name".into(),
+            Self::SetTwice { .. } => "sets it again".into(),
+            Self::TwoProviders { role, .. } => format!("provides {role} too"),
             Self::BaseUnreadable { .. }
             | Self::BaseCycle { .. }
             | Self::BaseTooDeep { .. }
@@ -108,19 +54,12 @@ impl ConfigError {
             Self::BaseMisplaced { .. } => "not allowed here".into(),
             Self::DeleteNothing { .. } => "no base has this table".into(),
             Self::DeleteNotBool { .. } => "expected true or false".into(),
-            Self::UnknownSection { nearest: Some(nearest), .. } => {
-                format!("did you mean `{nearest}`?")
-            }
-            Self::UnknownKey { nearest: Some(nearest), .. }
-            | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
-                format!("did you mean `{nearest}`?")
-            }
-            Self::NotLogged { unknown, .. } => {
-                let meant = unknown.nearest.as_ref();
-                meant.map(|meant| format!("did you mean `{meant}`?")).unwrap_or_default()
-            }
+            Self::UnknownSection { .. }
+            | Self::UnknownKey { .. }
+            | Self::UnknownDefaultHook { .. }
+            | Self::NotLogged { .. } => self.meant().unwrap_or_default(),
             Self::MissingKey { key, .. } => format!("needs `{key}`"),
-            Self::NoLimit { .. } => "needs one of them".into(),
+            Self::NoLimit => "needs one of them".into(),
             Self::WrongType { expected, .. } => format!("expected {expected}"),
             Self::UnknownType { searched, .. } if !searched.is_empty() => {
                 "neither built in nor in any library of the plugin folders".into()
@@ -142,129 +81,117 @@ impl ConfigError {
         }
     }
 
+    fn meant(&self) -> Option<String> {
+        let nearest = match self {
+            Self::UnknownSection { nearest, .. }
+            | Self::UnknownLevel { nearest, .. }
+            | Self::UnknownPhase { nearest, .. } => *nearest,
+            Self::UnknownKey { nearest, .. }
+            | Self::UnknownDefaultHook { nearest, .. }
+            | Self::UnknownType { nearest, .. } => nearest.as_deref(),
+            Self::NotLogged { unknown, .. } => unknown.nearest.as_deref(),
+            Self::NotAChoice { found, choices, .. } => {
+                name::nearest(found, choices.iter().map(String::as_str))
+            }
+            _ => None,
+        };
+        nearest.map(|nearest| format!("did you mean `{nearest}`?"))
+    }
+
     /// What to do, if the title and the labels do not say it.
     pub(super) fn help(&self) -> Option<String> {
         match self {
-            Self::Unreadable { .. } => Some("give the path of a TOML file".into()),
-            Self::TooLarge { .. } => {
-                Some("a config is a few kilobytes; is this the file you meant?".into())
-            }
-            Self::NotUtf8 { .. } => Some("save the file as UTF-8".into()),
             Self::Syntax { help, .. } => help.map(Into::into),
-            Self::NumberTooLarge { .. } => Some("integers have 64 bits, floats reach 1e308".into()),
-            Self::DateValue { .. } => Some("put it in quotes to make it a string".into()),
-            Self::BaseNotPath { .. } => Some(
-                "write `_base_ = \"other.toml\"` or `_base_ = [\"a.toml\", \"b.toml\"]`".into(),
-            ),
-            Self::BaseUnreadable { .. } => {
-                Some("the path of a base is relative to the file that names it".into())
-            }
-            Self::BaseCycle { .. } => {
-                Some("a file cannot be its own base; remove one of these".into())
-            }
-            Self::BaseTooDeep { .. } | Self::BaseTooMany { .. } => {
-                Some("put shared settings into fewer files".into())
-            }
-            Self::BaseMisplaced { .. } => Some("move it above the first [section]".into()),
-            Self::DeleteNothing { .. } => {
-                Some("remove `_delete_`, or name the file that has the table in `_base_`".into())
-            }
-            Self::OverrideSyntax { .. } => {
-                Some("write `-s key.path=value`, for example `-s train.batch_size=32`".into())
-            }
-            Self::OverrideBase { .. } => {
-                Some("write a small config file that names the base".into())
-            }
             Self::OverrideEntry { len, names, .. } => Some(entries_help(*len, names)),
-            _ => self.help_on_values().or_else(|| self.help_on_names()),
-        }
-    }
-
-    fn help_on_values(&self) -> Option<String> {
-        match self {
-            Self::UnknownKey { nearest: None, valid, .. } => few("the keys are", valid),
-            Self::MissingKey { key, doc, .. } if !doc.is_empty() => {
-                Some(format!("`{key}`: {}", phrase(doc)))
-            }
-            Self::MissingSection { section, .. } => Some(format!("add [{section}] with a `type`")),
             Self::UnknownSection { nearest: None, .. } => {
                 Some(format!("the sections are {}", TOP_LEVEL.join(", ")))
             }
-            Self::WrongType { help, .. } => help.clone(),
-            Self::NotANumber { .. } => {
-                Some("`nan` is not allowed here; write a real number".into())
-            }
-            Self::NotFinite { .. } => Some("write a finite number".into()),
-            Self::VariableInPath { .. } => {
-                Some("write the path out, or set it with `-s` and let the shell expand it".into())
-            }
-            Self::TwoWeights { .. } => {
-                Some("`load_from` is short for [weights] with only a path: keep one of them".into())
-            }
-            Self::NoLimit { .. } => {
-                Some("add `max_epochs = …` or `max_iters = …` to [train]".into())
-            }
-            Self::BadCadence { .. } => Some(
-                "write `\"100it\"` for every 100 iterations or `\"2ep\"` for every second epoch"
-                    .into(),
-            ),
-            Self::NoPhase { .. } => {
-                Some("name at least one, or leave `phase` out for the default".into())
-            }
-            Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
-            Self::NotLogged { unknown, .. } => Some(unknown.help.clone()),
-            _ => None,
-        }
-    }
-
-    fn help_on_names(&self) -> Option<String> {
-        match self {
-            Self::UnknownType { nearest: Some(nearest), .. } => {
-                Some(format!("did you mean `{nearest}`?"))
-            }
-            Self::NotAChoice { found, choices, .. } => {
-                let nearest = name::nearest(found, choices.iter().map(String::as_str));
-                nearest.map(|nearest| format!("did you mean `{nearest}`?"))
-            }
-            Self::AmbiguousType { .. } => Some("choose one with `library = \"…\"`".into()),
-            Self::NotInLibrary { provides, .. } => few("it has", provides),
-            Self::LibraryMissing { nearest: Some(nearest), .. } => {
-                Some(format!("the nearest file is `{nearest}`"))
-            }
-            Self::LibraryMissing { .. } => {
-                Some("put the library into a folder of `plugins.dirs`, or write its path".into())
-            }
-            Self::PluginDirMissing { .. } => {
-                Some("create the folder, or remove it from `plugins.dirs`".into())
-            }
-            Self::UnknownLevel { nearest: Some(nearest), .. }
-            | Self::UnknownPhase { nearest: Some(nearest), .. } => {
-                Some(format!("did you mean `{nearest}`?"))
-            }
-            Self::UnknownLevel { .. } => Some(level_help()),
-            Self::UnknownPhase { .. } => {
-                Some("the phases are train, val, test, pred, and eval for val and test".into())
-            }
-            Self::BadName { name, .. } if name::is_number(name) => {
-                Some("a name of only digits would be the index of an entry; add a letter".into())
-            }
-            Self::BadName { .. } => Some(name::RULE.into()),
-            Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {
-                Some("a default hook has this name already; add `name = \"…\"`".into())
-            }
-            Self::DuplicateName { first: Origin::Default, .. } => {
-                Some("a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]".into())
-            }
-            Self::DuplicateName { .. } => Some("add `name = \"…\"` to one of them".into()),
-            Self::SetTwice { .. } => Some("keep one of them".into()),
-            Self::TwoProviders { .. } => {
-                Some("a role has exactly one provider; remove one of them".into())
-            }
+            Self::UnknownKey { nearest: None, valid, .. } => few("the keys are", valid),
             Self::UnknownDefaultHook { nearest: None, valid, .. } => {
                 few("the default hooks are", valid)
             }
-            _ => None,
+            Self::NotInLibrary { provides, .. } => few("it has", provides),
+            Self::MissingKey { key, doc, .. } if !doc.is_empty() => {
+                Some(format!("`{key}`: {}", phrase(doc)))
+            }
+            Self::MissingSection { section } => Some(format!("add [{section}] with a `type`")),
+            Self::WrongType { help, .. } => help.clone(),
+            Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
+            Self::NotLogged { unknown, .. } => Some(unknown.help.clone()),
+            Self::LibraryMissing { nearest: Some(nearest), .. } => {
+                Some(format!("the nearest file is `{nearest}`"))
+            }
+            Self::UnknownLevel { nearest: None, .. } => Some(level_help()),
+            Self::UnknownType { .. }
+            | Self::NotAChoice { .. }
+            | Self::UnknownLevel { .. }
+            | Self::UnknownPhase { nearest: Some(_), .. } => self.meant(),
+            _ => self.advice().map(Into::into),
         }
+    }
+
+    /// The help that is the same wherever the mistake is made.
+    fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unreadable { .. } => "give the path of a TOML file",
+            Self::TooLarge { .. } => "a config is a few kilobytes; is this the file you meant?",
+            Self::NotUtf8 { .. } => "save the file as UTF-8",
+            Self::NumberTooLarge { .. } => "integers have 64 bits, floats reach 1e308",
+            Self::DateValue { .. } => "put it in quotes to make it a string",
+            Self::BaseNotPath { .. } => {
+                "write `_base_ = \"other.toml\"` or `_base_ = [\"a.toml\", \"b.toml\"]`"
+            }
+            Self::BaseUnreadable { .. } => {
+                "the path of a base is relative to the file that names it"
+            }
+            Self::BaseCycle { .. } => "a file cannot be its own base; remove one of these",
+            Self::BaseTooDeep { .. } | Self::BaseTooMany { .. } => {
+                "put shared settings into fewer files"
+            }
+            Self::BaseMisplaced { .. } => "move it above the first [section]",
+            Self::DeleteNothing { .. } => {
+                "remove `_delete_`, or name the file that has the table in `_base_`"
+            }
+            Self::OverrideSyntax { .. } => {
+                "write `-s key.path=value`, for example `-s train.batch_size=32`"
+            }
+            Self::OverrideBase => "write a small config file that names the base",
+            Self::NotANumber { .. } => "`nan` is not allowed here; write a real number",
+            Self::NotFinite { .. } => "write a finite number",
+            Self::VariableInPath { .. } => {
+                "write the path out, or set it with `-s` and let the shell expand it"
+            }
+            Self::TwoWeights { .. } => {
+                "`load_from` is short for [weights] with only a path: keep one of them"
+            }
+            Self::NoLimit => "add `max_epochs = …` or `max_iters = …` to [train]",
+            Self::BadCadence { .. } => {
+                "write `\"100it\"` for every 100 iterations or `\"2ep\"` for every second epoch"
+            }
+            Self::NoPhase { .. } => "name at least one, or leave `phase` out for the default",
+            Self::AmbiguousType { .. } => "choose one with `library = \"…\"`",
+            Self::LibraryMissing { .. } => {
+                "put the library into a folder of `plugins.dirs`, or write its path"
+            }
+            Self::PluginDirMissing { .. } => "create the folder, or remove it from `plugins.dirs`",
+            Self::UnknownPhase { .. } => {
+                "the phases are train, val, test, pred, and eval for val and test"
+            }
+            Self::BadName { name } if name::is_number(name) => {
+                "a name of only digits would be the index of an entry; add a letter"
+            }
+            Self::BadName { .. } => name::RULE,
+            Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {
+                "a default hook has this name already; add `name = \"…\"`"
+            }
+            Self::DuplicateName { first: Origin::Default, .. } => {
+                "a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]"
+            }
+            Self::DuplicateName { .. } => "add `name = \"…\"` to one of them",
+            Self::SetTwice { .. } => "keep one of them",
+            Self::TwoProviders { .. } => "a role has exactly one provider; remove one of them",
+            _ => return None,
+        })
     }
 }
 

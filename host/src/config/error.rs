@@ -11,142 +11,152 @@ use super::cadence::CadenceFault;
 use super::catalog::Kind;
 use super::origin::Origin;
 use super::overrides::OverrideFault;
+use super::read::reason;
 use super::render;
 use super::scalars::NotLogged;
 
-/// One mistake in a config. `at` is the place that has to change.
+/// One mistake in a config.
 #[derive(Clone, Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
-pub enum ConfigError {
+#[error("{fault}")]
+pub struct ConfigError {
+    /// The place that has to change; `None` if the file itself cannot be read.
+    pub(super) at: Option<Origin>,
+    pub(super) fault: Box<Fault>,
+}
+
+impl From<Fault> for ConfigError {
+    fn from(fault: Fault) -> Self {
+        Self { at: None, fault: Box::new(fault) }
+    }
+}
+
+impl Fault {
+    pub(super) fn unreadable(path: &str, why: &std::io::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), why: reason(why) }
+    }
+
+    /// A section that is well-formed but cannot be read.
+    pub(super) fn unreadable_section(key: &str, why: &impl fmt::Display) -> Self {
+        let help = "`hookrack config --schema` lists every key and its type".to_owned();
+        Self::Refused { key: key.to_owned(), why: why.to_string(), help }
+    }
+}
+
+/// What can be wrong.
+#[derive(Clone, Debug, Error)]
+pub(super) enum Fault {
     #[error("cannot read config `{path}`: {why}")]
     Unreadable { path: String, why: String },
     #[error("cannot read config `{path}`: the file has {bytes} bytes, the limit is {limit}")]
     TooLarge { path: String, bytes: u64, limit: u64 },
     #[error("not valid UTF-8: byte {offset} of the file")]
-    NotUtf8 { at: Origin, offset: usize },
+    NotUtf8 { offset: usize },
     #[error("invalid TOML: {message}")]
-    Syntax { at: Origin, message: String, help: Option<&'static str> },
+    Syntax { message: String, help: Option<&'static str> },
     #[error("number `{found}` is too large")]
-    NumberTooLarge { at: Origin, found: String },
+    NumberTooLarge { found: String },
     #[error("`{found}` is a date, and dates are not supported")]
-    DateValue { at: Origin, found: String },
+    DateValue { found: String },
 
     #[error("`_base_` must be a path or a list of paths, found {found}")]
-    BaseNotPath { at: Origin, found: &'static str },
+    BaseNotPath { found: &'static str },
     #[error("cannot read base `{path}`: {why}")]
-    BaseUnreadable { at: Origin, path: String, why: String },
+    BaseUnreadable { path: String, why: String },
     #[error("bases form a cycle: {}", chain.join(" -> "))]
-    BaseCycle { at: Origin, chain: Vec<String> },
+    BaseCycle { chain: Vec<String> },
     #[error("bases are nested more than {limit} levels deep")]
-    BaseTooDeep { at: Origin, limit: usize },
+    BaseTooDeep { limit: usize },
     #[error("more than {limit} files are read as bases")]
-    BaseTooMany { at: Origin, limit: usize },
+    BaseTooMany { limit: usize },
     #[error("`_base_` is inside {table}, it belongs at the top of the file")]
-    BaseMisplaced { at: Origin, table: String },
+    BaseMisplaced { table: String },
     #[error("`_delete_` must be true or false, found {found}")]
-    DeleteNotBool { at: Origin, found: &'static str },
+    DeleteNotBool { found: &'static str },
     #[error("`_delete_` in {table} has nothing to delete")]
-    DeleteNothing { at: Origin, table: String },
+    DeleteNothing { table: String },
 
     #[error("cannot read override: {fault}")]
-    OverrideSyntax { at: Origin, fault: OverrideFault },
+    OverrideSyntax { fault: OverrideFault },
     #[error("`_base_` cannot be set on the command line")]
-    OverrideBase { at: Origin },
+    OverrideBase,
     #[error("`{list}` has no entry `{wanted}`")]
-    OverrideEntry { at: Origin, list: String, wanted: String, len: usize, names: Vec<String> },
+    OverrideEntry { list: String, wanted: String, len: usize, names: Vec<String> },
 
     #[error("unknown key `{key}` at the top of the file")]
-    UnknownSection { at: Origin, key: String, nearest: Option<&'static str> },
+    UnknownSection { key: String, nearest: Option<&'static str> },
     #[error("unknown key `{key}` in {table}")]
-    UnknownKey {
-        at: Origin,
-        key: String,
-        table: String,
-        nearest: Option<String>,
-        valid: Vec<String>,
-    },
+    UnknownKey { key: String, table: String, nearest: Option<String>, valid: Vec<String> },
     #[error("missing key `{key}` in {table}")]
-    MissingKey { at: Origin, key: String, table: String, doc: String },
+    MissingKey { key: String, table: String, doc: String },
     #[error("missing section [{section}]")]
-    MissingSection { at: Origin, section: String },
+    MissingSection { section: String },
     #[error("`{key}` must be {expected}, found {found}")]
-    WrongType {
-        at: Origin,
-        key: String,
-        expected: String,
-        found: &'static str,
-        help: Option<String>,
-    },
+    WrongType { key: String, expected: String, found: &'static str, help: Option<String> },
     #[error("`{key}` must be one of {}, found `{found}`", choices.join(", "))]
-    NotAChoice { at: Origin, key: String, found: String, choices: Vec<String> },
+    NotAChoice { key: String, found: String, choices: Vec<String> },
     #[error("`{key}` is out of range: {found}, must be {}", Range(*min, *max))]
-    OutOfRange { at: Origin, key: String, found: String, min: Option<f64>, max: Option<f64> },
+    OutOfRange { key: String, found: String, min: Option<f64>, max: Option<f64> },
     #[error("`{key}` is not a number")]
-    NotANumber { at: Origin, key: String },
+    NotANumber { key: String },
     #[error("`{key}` is infinite")]
-    NotFinite { at: Origin, key: String },
+    NotFinite { key: String },
     #[error("`{key}` is an empty path")]
-    EmptyPath { at: Origin, key: String },
+    EmptyPath { key: String },
     #[error("`{key}` contains a variable, and variables are not expanded")]
-    VariableInPath { at: Origin, key: String },
+    VariableInPath { key: String },
     #[error("`{key}` starts in a folder whose name is not valid UTF-8: {path}")]
-    PathNotUtf8 { at: Origin, key: String, path: String },
+    PathNotUtf8 { key: String, path: String },
 
     #[error("unknown {} `{name}`", kind.noun())]
-    UnknownType {
-        at: Origin,
-        kind: Kind,
-        name: String,
-        nearest: Option<String>,
-        searched: Vec<String>,
-    },
+    UnknownType { kind: Kind, name: String, nearest: Option<String>, searched: Vec<String> },
     #[error("{} `{name}` is in more than one library: {}", kind.noun(), libraries.join(", "))]
-    AmbiguousType { at: Origin, kind: Kind, name: String, libraries: Vec<String> },
+    AmbiguousType { kind: Kind, name: String, libraries: Vec<String> },
     #[error("library `{library}` has no {} `{name}`", kind.noun())]
-    NotInLibrary { at: Origin, kind: Kind, name: String, library: String, provides: Vec<String> },
+    NotInLibrary { kind: Kind, name: String, library: String, provides: Vec<String> },
     #[error("library `{library}` does not exist")]
-    LibraryMissing { at: Origin, library: String, searched: Vec<String>, nearest: Option<String> },
+    LibraryMissing { library: String, searched: Vec<String>, nearest: Option<String> },
     #[error("plugin folder `{dir}` does not exist")]
-    PluginDirMissing { at: Origin, dir: String, tried: Vec<String> },
+    PluginDirMissing { dir: String, tried: Vec<String> },
     #[error("plugin folder `{dir}` is not a folder")]
-    PluginDirNotFolder { at: Origin, dir: String },
+    PluginDirNotFolder { dir: String },
 
     #[error("both `train.load_from` and [weights] are set")]
-    TwoWeights { load_from: Origin, weights: Origin },
+    TwoWeights { weights: Origin },
     #[error("neither `train.max_epochs` nor `train.max_iters` is set")]
-    NoLimit { at: Origin },
+    NoLimit,
     #[error("unknown level `{name}`")]
-    UnknownLevel { at: Origin, name: String, nearest: Option<&'static str> },
+    UnknownLevel { name: String, nearest: Option<&'static str> },
     #[error("`{key}` is not a valid cadence: {}", cadence_fault(*fault))]
-    BadCadence { at: Origin, key: String, fault: CadenceFault },
+    BadCadence { key: String, fault: CadenceFault },
     #[error("unknown phase `{name}`")]
-    UnknownPhase { at: Origin, name: String, nearest: Option<&'static str> },
+    UnknownPhase { name: String, nearest: Option<&'static str> },
     #[error("`{key}` must name at least one phase")]
-    NoPhase { at: Origin, key: String },
+    NoPhase { key: String },
     #[error("`{name}` is not a valid name")]
-    BadName { at: Origin, name: String },
+    BadName { name: String },
     #[error("{} are named `{name}`", pair(*first_kind, *kind))]
-    DuplicateName { at: Origin, kind: Kind, name: String, first: Origin, first_kind: Kind },
+    DuplicateName { kind: Kind, name: String, first: Origin, first_kind: Kind },
     #[error("`{key}` and `{first_key}` are two names of the same setting")]
-    SetTwice { at: Origin, key: String, first: Origin, first_key: String },
+    SetTwice { key: String, first: Origin, first_key: String },
     #[error("hooks `{first_name}` and `{second_name}` both provide the role {role}")]
-    TwoProviders {
-        role: String,
-        first_name: String,
-        first: Origin,
-        second_name: String,
-        second: Origin,
-    },
+    TwoProviders { role: String, first_name: String, first: Origin, second_name: String },
     #[error("unknown default hook `{key}`")]
-    UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
+    UnknownDefaultHook { key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
-    Refused { at: Origin, key: String, why: String, help: String },
+    Refused { key: String, why: String, help: String },
     #[error("`{key}`: nothing logs `{name}`{}", unknown.why)]
-    NotLogged { at: Origin, key: String, name: String, unknown: Box<NotLogged> },
+    NotLogged { key: String, name: String, unknown: Box<NotLogged> },
     #[error("{why}")]
-    NotAttached { at: Origin, why: String },
+    NotAttached { why: String },
     #[error("{} `{name}` ({library}) could not be created: {why}", kind.noun())]
-    NotMade { at: Origin, kind: Kind, name: String, library: String, why: String },
+    NotMade { kind: Kind, name: String, library: String, why: String },
+}
+
+impl ConfigError {
+    /// A mistake at the place that has to change.
+    pub(super) fn at(at: &Origin, fault: Fault) -> Self {
+        Self { at: Some(at.clone()), fault: Box::new(fault) }
+    }
 }
 
 /// `two hooks`, `a hook and a metric`.
@@ -188,6 +198,10 @@ pub struct ConfigErrors(Vec<ConfigError>);
 const MOST_ERRORS: usize = 100;
 
 impl ConfigErrors {
+    pub(super) fn add(&mut self, at: &Origin, fault: Fault) {
+        self.push(ConfigError::at(at, fault));
+    }
+
     pub(super) fn push(&mut self, error: ConfigError) {
         if !self.is_full() {
             self.0.push(error);

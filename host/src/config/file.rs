@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::Catalog;
 use super::check::{Checker, Scope};
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::fixed;
 use super::inherit::Reader;
 use super::locate::{self, Folder, Folders};
 use super::merge::check_deletes;
 use super::origin::Origin;
 use super::overrides;
-use super::read::{physical, reason};
+use super::read::physical;
 use super::resolve;
 use super::resolved::ResolvedConfig;
 use super::sections::{FolderPolicy, PluginsSection, TrustPolicy};
@@ -75,15 +75,12 @@ impl ConfigFile {
         overrides: &[String],
     ) -> Result<Self, ConfigErrors> {
         let shown = path.display().to_string();
-        let unreadable = |why: std::io::Error| ConfigError::Unreadable {
-            path: shown.clone(),
-            why: reason(&why),
-        };
+        let unreadable = |why| ConfigError::from(Fault::unreadable(&shown, &why));
         let current = current.canonicalize().map_err(unreadable)?;
         let physical = physical(&current.join(path)).map_err(unreadable)?;
         let mut reader = Reader::new();
         let tree = reader.load(&physical, &shown)?;
-        let tree = overrides::apply(tree, overrides, &current, reader.read_so_far())?;
+        let tree = overrides::apply(tree, overrides, &current, reader.read)?;
         let mut errors = ConfigErrors::default();
         check_deletes(&tree, "the file", &mut errors);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -104,16 +101,14 @@ impl ConfigFile {
         let trust = self.trust(&folders)?;
         let Folders { dirs, search, .. } = folders;
         if let Some(folder) = dirs.iter().find(|folder| is_chance(folder, &trust)) {
-            return Err(ConfigError::Refused {
-                at: self.root.node("plugins").map_or(&self.origin, |node| &node.origin).clone(),
-                key: "plugins.dirs".to_owned(),
-                why: format!(
-                    "{} is in the current directory, not beside the config, and the policy is \"require\"",
-                    folder.path.display()
-                ),
-                help: "name the folder in `plugins.dirs` by a path that does not depend on where hookrack is started".to_owned(),
-            }
-            .into());
+            let at = self.root.node("plugins").map_or(&self.origin, |node| &node.origin);
+            let why = format!(
+                "{} is in the current directory, not beside the config, and the policy is \"require\"",
+                folder.path.display()
+            );
+            let help = "name the folder in `plugins.dirs` by a path that does not depend on where hookrack is started";
+            let (key, help) = ("plugins.dirs".to_owned(), help.to_owned());
+            return Err(ConfigError::at(at, Fault::Refused { key, why, help }).into());
         }
         for folder in dirs.iter().filter(|folder| folder.is_of_current) {
             let path = folder.path.display();
@@ -134,11 +129,8 @@ impl ConfigFile {
 
     fn trust(&self, folders: &Folders) -> Result<PluginTrust, ConfigErrors> {
         let section: Result<PluginsSection, _> = from_value(folders.section().to_value());
-        let section = section.map_err(|why| ConfigError::Refused {
-            at: self.origin.clone(),
-            key: "plugins".to_owned(),
-            why: why.to_string(),
-            help: "`hookrack config --schema` lists every key and its type".to_owned(),
+        let section = section.map_err(|why| {
+            ConfigError::at(&self.origin, Fault::unreadable_section("plugins", &why))
         })?;
         let lock = section.lock.unwrap_or_else(|| self.default_lock());
         let (policy, folders) = (*section.policy, section.folders);

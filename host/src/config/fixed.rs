@@ -4,7 +4,6 @@
 
 use hookrack_plugin_api::{Describe as _, OnError, OnRanks, Param, ParamType, Presence, Value};
 
-use super::cadence::PHASE_NAMES;
 use super::catalog::Kind;
 use super::entries::OnSlow;
 use super::sections::{
@@ -214,12 +213,7 @@ pub(super) fn reserved_keys(kind: Kind) -> Vec<String> {
     own.chain([BASE.to_owned(), DELETE.to_owned()]).collect()
 }
 
-/// `phase =` as a type, for the schema.
-pub(super) fn phase_type() -> ParamType {
-    one_of(&PHASE_NAMES)
-}
-
-fn one_of(names: &[&str]) -> ParamType {
+pub(super) fn one_of(names: &[&str]) -> ParamType {
     ParamType::OneOf(names.iter().map(|name| (*name).to_owned()).collect())
 }
 

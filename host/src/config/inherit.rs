@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::fixed::BASE;
 use super::merge::{inside, merge};
 use super::origin::Origin;
@@ -20,17 +20,13 @@ const MOST_FILES: usize = 256;
 pub(super) struct Reader {
     /// The files from the one on the command line down to the one being read: canonical path and displayed path.
     chain: Vec<(PathBuf, String)>,
-    read: usize,
+    /// The number of documents read so far.
+    pub(super) read: usize,
 }
 
 impl Reader {
     pub(super) fn new() -> Self {
         Self { chain: Vec::new(), read: 0 }
-    }
-
-    /// The number of documents read so far.
-    pub(super) fn read_so_far(&self) -> usize {
-        self.read
     }
 
     /// The tree of the file at `path`, merged over those of its bases.
@@ -58,14 +54,13 @@ impl Reader {
 
     fn load_base(&mut self, base: &NamedBase, dir: &Path) -> Result<Node, ConfigErrors> {
         let unreadable = |why: String| {
-            let (at, path) = (base.at.clone(), base.path.clone());
-            ConfigErrors::from(ConfigError::BaseUnreadable { at, path, why })
+            ConfigError::at(&base.at, Fault::BaseUnreadable { path: base.path.clone(), why })
         };
         let path = physical(&dir.join(&base.path)).map_err(|why| unreadable(reason(&why)))?;
         let kind = path.metadata().map_err(|why| unreadable(reason(&why)))?.file_type();
         if !kind.is_file() {
             let why = if kind.is_dir() { "it is a folder" } else { "it is not a regular file" };
-            return Err(unreadable(why.into()));
+            return Err(unreadable(why.into()).into());
         }
         self.may_be_read(&path, &base.at)?;
         self.load(&path, &self.shown_beside(&base.path))
@@ -73,18 +68,17 @@ impl Reader {
 
     /// Refuses cycles, and unreasonably deep or large hierarchies.
     fn may_be_read(&self, path: &Path, at: &Origin) -> Result<(), ConfigError> {
-        let at = at.clone();
         if let Some(start) = self.chain.iter().position(|(open, _)| *open == path) {
             let mut chain: Vec<_> =
                 self.chain[start..].iter().map(|(_, shown)| shown.clone()).collect();
             chain.extend(chain.first().cloned());
-            return Err(ConfigError::BaseCycle { at, chain });
+            return Err(ConfigError::at(at, Fault::BaseCycle { chain }));
         }
         if self.chain.len() > DEEPEST {
-            return Err(ConfigError::BaseTooDeep { at, limit: DEEPEST });
+            return Err(ConfigError::at(at, Fault::BaseTooDeep { limit: DEEPEST }));
         }
         if self.read >= MOST_FILES {
-            return Err(ConfigError::BaseTooMany { at, limit: MOST_FILES });
+            return Err(ConfigError::at(at, Fault::BaseTooMany { limit: MOST_FILES }));
         }
         Ok(())
     }
@@ -124,7 +118,7 @@ fn bases_of(node: Node, errors: &mut ConfigErrors) -> Vec<NamedBase> {
         let found = node.kind();
         match node.item {
             Item::Str(path) => bases.push(NamedBase { path, at: node.origin }),
-            _ => errors.push(ConfigError::BaseNotPath { at: node.origin, found }),
+            _ => errors.add(&node.origin, Fault::BaseNotPath { found }),
         }
     }
     bases
@@ -135,8 +129,8 @@ fn find_misplaced(node: &Node, shown: &str, errors: &mut ConfigErrors) {
         Item::Table(table) => {
             for entry in &table.entries {
                 if entry.key == BASE {
-                    let (at, table) = (entry.key_origin.clone(), shown.to_owned());
-                    errors.push(ConfigError::BaseMisplaced { at, table });
+                    let table = shown.to_owned();
+                    errors.add(&entry.key_origin, Fault::BaseMisplaced { table });
                 }
                 find_misplaced(&entry.node, &inside(shown, &entry.key), errors);
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::check::{Checker, has_variable};
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::origin::Origin;
 use super::read::{clean, shorten};
 use super::tree::{Item, Node, Table};
@@ -151,33 +151,32 @@ fn plugin_dir(
     config: &Path,
     current: &Path,
 ) -> Result<Folder, ConfigError> {
-    let at = at.clone();
     let key = "plugins.dirs".to_owned();
     if written.is_empty() {
-        return Err(ConfigError::EmptyPath { at, key });
+        return Err(ConfigError::at(at, Fault::EmptyPath { key }));
     }
     if has_variable(written) {
-        return Err(ConfigError::VariableInPath { at, key });
+        return Err(ConfigError::at(at, Fault::VariableInPath { key }));
     }
     let beside = at.document().map_or(config, |document| &document.dir);
     let mut candidates = vec![clean(&beside.join(written)), clean(&current.join(written))];
     candidates.dedup();
     if let Some(index) = candidates.iter().position(|dir| dir.is_dir()) {
         let (path, is_of_current) = (candidates.swap_remove(index), index > 0);
-        return Ok(Folder { path, origin: at, exists: true, is_of_current });
+        return Ok(Folder { path, origin: at.clone(), exists: true, is_of_current });
     }
     let dir = written.to_owned();
-    match &at {
+    match at {
         Origin::Default => {
             let path = clean(&beside.join(written));
-            Ok(Folder { path, origin: at, exists: false, is_of_current: false })
+            Ok(Folder { path, origin: Origin::Default, exists: false, is_of_current: false })
         }
         Origin::Written { .. } if candidates.iter().any(|path| path.exists()) => {
-            Err(ConfigError::PluginDirNotFolder { at, dir })
+            Err(ConfigError::at(at, Fault::PluginDirNotFolder { dir }))
         }
         Origin::Written { .. } => {
             let tried = candidates.iter().map(|dir| shorten(dir, current)).collect();
-            Err(ConfigError::PluginDirMissing { at, dir, tried })
+            Err(ConfigError::at(at, Fault::PluginDirMissing { dir, tried }))
         }
     }
 }
@@ -205,16 +204,18 @@ pub(super) fn library(
     let folders: Vec<&Path> = candidates.iter().filter_map(|path| path.parent()).collect();
     let files: Vec<_> = folders.iter().flat_map(|dir| libraries_in(dir)).collect();
     let file_name = Path::new(written).file_name().unwrap_or_default().to_string_lossy();
-    Err(ConfigError::LibraryMissing {
-        at: at.clone(),
-        library: written.to_owned(),
-        searched: if is_path {
-            folders.iter().map(|dir| dir.display().to_string()).collect()
-        } else {
-            plugins.searched()
+    Err(ConfigError::at(
+        at,
+        Fault::LibraryMissing {
+            library: written.to_owned(),
+            searched: if is_path {
+                folders.iter().map(|dir| dir.display().to_string()).collect()
+            } else {
+                plugins.searched()
+            },
+            nearest: nearest(&file_name, files.iter().map(String::as_str)).map(str::to_owned),
         },
-        nearest: nearest(&file_name, files.iter().map(String::as_str)).map(str::to_owned),
-    })
+    ))
 }
 
 fn libraries_in(dir: &Path) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigErrors, Fault};
 use super::tree::{Entry, Item, Node, Table};
 
 /// `over` merged over `under`.
@@ -44,8 +44,7 @@ pub(super) fn check_deletes(node: &Node, shown: &str, errors: &mut ConfigErrors)
     match &node.item {
         Item::Table(table) => {
             if let Some(delete) = table.delete.as_ref().filter(|delete| !delete.used) {
-                let (at, table) = (delete.origin.clone(), shown.to_owned());
-                errors.push(ConfigError::DeleteNothing { at, table });
+                errors.add(&delete.origin, Fault::DeleteNothing { table: shown.to_owned() });
             }
             for entry in &table.entries {
                 check_deletes(&entry.node, &inside(shown, &entry.key), errors);
@@ -69,26 +68,16 @@ mod tests {
     use super::*;
     use crate::config::tests::tree_of;
 
-    fn merged(under: &str, over: &str) -> String {
-        format!("{:?}", merge(tree_of(under), tree_of(over)).to_value())
-    }
-
     #[test]
-    fn tables_merge_deep_and_later_wins() {
-        let want = format!("{:?}", tree_of("a = { x = 1, y = 3, z = 4 }").to_value());
-        assert_eq!(merged("a = { x = 1, y = 2 }", "a = { y = 3, z = 4 }"), want);
-    }
-
-    #[test]
-    fn lists_replace() {
-        let want = format!("{:?}", tree_of("a = [9]").to_value());
-        assert_eq!(merged("a = [1, 2]", "a = [9]"), want);
-    }
-
-    #[test]
-    fn delete_starts_afresh() {
-        let want = format!("{:?}", tree_of("a = { y = 3 }").to_value());
-        assert_eq!(merged("a = { x = 1 }", "a = { _delete_ = true, y = 3 }"), want);
+    fn tables_merge_deep_lists_replace_and_delete_starts_afresh() {
+        for (under, over, want) in [
+            ("a = { x = 1, y = 2 }", "a = { y = 3, z = 4 }", "a = { x = 1, y = 3, z = 4 }"),
+            ("a = [1, 2]", "a = [9]", "a = [9]"),
+            ("a = { x = 1 }", "a = { _delete_ = true, y = 3 }", "a = { y = 3 }"),
+        ] {
+            let merged = merge(tree_of(under), tree_of(over)).to_value();
+            assert_eq!(format!("{merged:?}"), format!("{:?}", tree_of(want).to_value()));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::fixed::BASE;
 use super::merge::merge;
 use super::origin::{Document, DocumentKind, Origin};
@@ -74,11 +74,11 @@ pub(super) fn apply(
 
 fn read_override(document: &Arc<Document>) -> Result<Override, ConfigErrors> {
     let whole = || Origin::at(document, 0..document.text.len());
-    let fault = |fault| ConfigError::OverrideSyntax { at: whole(), fault };
+    let fault = |fault| ConfigError::at(&whole(), Fault::OverrideSyntax { fault });
     let equals = equals_sign(&document.text).ok_or_else(|| fault(OverrideFault::NoEquals))?;
     let steps = read_path(document, &document.text[..equals]).map_err(fault)?;
     if let Some(step) = steps.first().filter(|step| step.key == BASE) {
-        return Err(ConfigError::OverrideBase { at: step.origin.clone() }.into());
+        return Err(ConfigError::at(&step.origin, Fault::OverrideBase).into());
     }
     // Spaces around a value, as in `-s "a = 3"`, are not part of it.
     let value = document.text[equals + 1..].trim_start();
@@ -210,9 +210,10 @@ fn find_entry<'a>(
 
 /// Entries such as numbers have no names.
 fn no_entry(step: &Step, list: &str, entries: &[Option<String>]) -> ConfigError {
-    let (at, list, wanted) = (step.origin.clone(), list.to_owned(), step.key.clone());
+    let (list, wanted) = (list.to_owned(), step.key.clone());
     let names = entries.iter().flatten().cloned().collect();
-    ConfigError::OverrideEntry { at, list, wanted, len: entries.len(), names }
+    let len = entries.len();
+    ConfigError::at(&step.origin, Fault::OverrideEntry { list, wanted, len, names })
 }
 
 /// The instance name of an entry, by default its type.

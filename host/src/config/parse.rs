@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::fixed::DELETE;
 use super::origin::{Document, Origin};
 use super::tree::{Delete, Entry, Item, Node, Table};
@@ -50,7 +50,7 @@ impl Builder<'_> {
             let key_origin = self.origin(&key.span());
             let Some(node) = self.node(value) else { continue };
             if key.get_ref() == DELETE {
-                table.delete = self.delete(node, key_origin);
+                table.delete = self.delete(&node, key_origin);
             } else {
                 let key = key.get_ref().to_string();
                 table.entries.push(Entry { key, key_origin, node });
@@ -61,13 +61,12 @@ impl Builder<'_> {
         table
     }
 
-    fn delete(&mut self, node: Node, origin: Origin) -> Option<Delete> {
+    fn delete(&mut self, node: &Node, origin: Origin) -> Option<Delete> {
         match node.item {
             Item::Bool(true) => Some(Delete { origin, used: false }),
             Item::Bool(false) => None,
             _ => {
-                let found = node.kind();
-                self.errors.push(ConfigError::DeleteNotBool { at: node.origin, found });
+                self.errors.add(&node.origin, Fault::DeleteNotBool { found: node.kind() });
                 None
             }
         }
@@ -79,16 +78,15 @@ impl Builder<'_> {
             DeValue::String(text) => Item::Str(text.to_string()),
             DeValue::Integer(integer) => match integer_value(integer) {
                 Some(value) => Item::Int(value),
-                None => return self.too_large(origin, integer.to_string()),
+                None => return self.too_large(&origin, integer.to_string()),
             },
             DeValue::Float(float) => match float_value(float.as_str()) {
                 Some(value) => Item::Float(value),
-                None => return self.too_large(origin, float.as_str().to_owned()),
+                None => return self.too_large(&origin, float.as_str().to_owned()),
             },
             DeValue::Boolean(value) => Item::Bool(*value),
             DeValue::Datetime(date) => {
-                let found = date.to_string();
-                self.errors.push(ConfigError::DateValue { at: origin, found });
+                self.errors.add(&origin, Fault::DateValue { found: date.to_string() });
                 return None;
             }
             DeValue::Array(values) => {
@@ -99,8 +97,8 @@ impl Builder<'_> {
         Some(Node { item, origin })
     }
 
-    fn too_large(&mut self, at: Origin, found: String) -> Option<Node> {
-        self.errors.push(ConfigError::NumberTooLarge { at, found });
+    fn too_large(&mut self, at: &Origin, found: String) -> Option<Node> {
+        self.errors.add(at, Fault::NumberTooLarge { found });
         None
     }
 }
@@ -123,7 +121,7 @@ pub(super) fn syntax_error(
     // An empty span at the very start would mean the document as a whole.
     let span = if span == (0..0) { 0..text.len().min(1) } else { span };
     let (message, help) = plain_words(error.message(), text.get(span.clone()).unwrap_or_default());
-    ConfigErrors::from(ConfigError::Syntax { at: Origin::at(document, span), message, help })
+    ConfigError::at(&Origin::at(document, span), Fault::Syntax { message, help }).into()
 }
 
 /// The parser's message, with a clearer one for common mistakes.

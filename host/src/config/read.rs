@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Fault};
 use super::origin::{Document, DocumentKind, Origin};
 
 /// A config is a few kilobytes; a checkpoint given by mistake must not fill the memory.
@@ -13,19 +13,18 @@ pub(super) const MOST_BYTES: u64 = 4 << 20;
 
 /// Reads `path`, displayed as `shown`; `order` is its position in the reading order.
 pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Document>, ConfigError> {
-    let unreadable =
-        |why: std::io::Error| ConfigError::Unreadable { path: shown.clone(), why: reason(&why) };
+    let unreadable = |why| Fault::unreadable(&shown, &why);
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if metadata.is_dir() {
-        return Err(ConfigError::Unreadable { path: shown, why: "it is a folder".into() });
+        return Err(Fault::Unreadable { path: shown, why: "it is a folder".into() }.into());
     }
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let read = bytes.len() as u64;
     if read > MOST_BYTES {
         let bytes = metadata.len().max(read);
-        return Err(ConfigError::TooLarge { path: shown, bytes, limit: MOST_BYTES });
+        return Err(Fault::TooLarge { path: shown, bytes, limit: MOST_BYTES }.into());
     }
     let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let document = |text| Arc::new(Document { shown, text, dir, order, kind: DocumentKind::File });
@@ -36,7 +35,7 @@ pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Docum
             let offset = error.utf8_error().valid_up_to();
             let shown = document(String::from_utf8_lossy(error.as_bytes()).into_owned());
             let mark = offset..offset + char::REPLACEMENT_CHARACTER.len_utf8();
-            Err(ConfigError::NotUtf8 { at: Origin::at(&shown, mark), offset })
+            Err(ConfigError::at(&Origin::at(&shown, mark), Fault::NotUtf8 { offset }))
         }
     }
 }

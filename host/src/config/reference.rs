@@ -6,6 +6,8 @@ use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value};
 
 use super::catalog::{Catalog, CatalogEntry, Kind};
 use super::fixed;
+use super::tree::Node;
+use super::write::inline;
 
 /// The markers that open and close a table on a page.
 const OPEN: &str = "<!-- ";
@@ -144,7 +146,7 @@ fn types(catalog: &Catalog, kind: Kind, without: &str) -> String {
 /// The hooks that run by default, in their order.
 fn default_hooks(catalog: &Catalog) -> String {
     let mut out = "| key | type | level |\n|---|---|---|\n".to_owned();
-    for hook in catalog.default_hooks() {
+    for hook in &catalog.default_hooks {
         _ = writeln!(out, "| `{}` | `{}` | {} |", hook.key, hook.type_name, hook.level);
     }
     out.truncate(out.trim_end().len());
@@ -188,7 +190,8 @@ pub fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn type_name(ty: &ParamType) -> String {
+/// The name of a type in a table.
+pub fn type_name(ty: &ParamType) -> String {
     match ty {
         ParamType::Bool => "bool".into(),
         ParamType::Int => "int".into(),
@@ -223,19 +226,7 @@ pub fn range(param: &Param) -> Option<String> {
 
 /// A value as a config has it, on one line.
 pub fn toml(value: &Value) -> String {
-    match value {
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Float(value) => toml::Value::Float(*value).to_string(),
-        Value::Str(value) => toml::Value::String(value.clone()).to_string(),
-        Value::List(values) => {
-            format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", "))
-        }
-        Value::Table(fields) => {
-            let fields = fields.iter().map(|(key, value)| format!("{key} = {}", toml(value)));
-            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
-        }
-    }
+    inline(&Node::from_default(value))
 }
 
 #[cfg(test)]

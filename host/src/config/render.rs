@@ -36,10 +36,10 @@ fn group(error: &ConfigError) -> Group<'_> {
         kind = AnnotationKind::Context;
         rest = elsewhere;
     }
-    for note in error.notes() {
+    for note in error.fault.notes() {
         group = group.element(Level::NOTE.message(printable(&note)));
     }
-    match error.help() {
+    match error.fault.help() {
         Some(help) => group.element(Level::HELP.message(printable(&help))),
         None => group,
     }

@@ -4,7 +4,7 @@ use hookrack_plugin_api::Choice;
 
 use super::catalog::Kind;
 use super::entries::MemberEntry;
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, ConfigErrors, Fault};
 use super::origin::Origin;
 use super::scalars::Scalars;
 use super::sections::{
@@ -102,9 +102,8 @@ impl ResolvedConfig {
         why: impl Into<String>,
         help: impl Into<String>,
     ) -> ConfigErrors {
-        let at = self.origin_of(path);
         let (key, why, help) = (path.to_owned(), why.into(), help.into());
-        ConfigErrors::from(ConfigError::Refused { at, key, why, help })
+        ConfigError::at(&self.origin_of(path), Fault::Refused { key, why, help }).into()
     }
 
     /// Divides the batches of training among ranks.
@@ -120,7 +119,7 @@ impl ResolvedConfig {
     pub fn not_attached(&self, errors: impl IntoIterator<Item = (String, String)>) -> ConfigErrors {
         let mut all = ConfigErrors::default();
         for (name, why) in errors {
-            all.push(ConfigError::NotAttached { at: self.place_of(&name), why });
+            all.add(&self.place_of(&name), Fault::NotAttached { why });
         }
         all
     }
@@ -138,7 +137,7 @@ impl ResolvedConfig {
     pub fn not_made(&self, kind: Kind, name: String, library: String, why: String) -> ConfigErrors {
         let setting = key_of(&why).and_then(|key| self.setting_of(kind, &name, key));
         let at = setting.unwrap_or_else(|| self.place_of(&name));
-        ConfigErrors::from(ConfigError::NotMade { at, kind, name, library, why })
+        ConfigError::at(&at, Fault::NotMade { kind, name, library, why }).into()
     }
 
     /// Where a setting of a hook or metric is written; `None` for a default.

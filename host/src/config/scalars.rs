@@ -56,9 +56,6 @@ impl Scalars {
     }
 
     /// Whether training will log a scalar of this name.
-    ///
-    /// # Errors
-    /// Why it is not expected.
     pub fn expect(&self, name: &str) -> Result<(), NotLogged> {
         let phase = name.split_once('/').map_or("", |(phase, _)| phase);
         match phase {

@@ -6,6 +6,7 @@
 use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
 use serde_json::{Map, Value, json};
 
+use super::cadence::PHASE_NAMES;
 use super::catalog::{Catalog, CatalogEntry, Kind, MetricHook};
 use super::fixed::{self, BASE, DELETE, SPLITS, TRANSFORMS};
 
@@ -96,7 +97,7 @@ fn data_schema() -> Value {
 /// A default hook is on or off, has settings of its own type, or names another type.
 fn default_hooks_schema(catalog: &Catalog) -> Value {
     let mut properties = Map::new();
-    for default in catalog.default_hooks() {
+    for default in &catalog.default_hooks {
         let entries = catalog.of(Kind::Hook).filter(|entry| entry.answers_to(&default.type_name));
         let own = entries.map(|entry| alternative(catalog, Kind::Hook, entry, &[], true));
         let other = json!({ "required": ["type"], "$ref": "#/$defs/hook" });
@@ -233,7 +234,7 @@ fn special_keys(catalog: &Catalog, kind: Kind) -> Map<String, Value> {
         keys.extend([described(TRANSFORMS, list(catalog, Kind::Transform))]);
     }
     if kind.comes_from_libraries() {
-        let one = type_schema(&fixed::phase_type());
+        let one = type_schema(&fixed::one_of(&PHASE_NAMES));
         let some = json!({ "type": "array", "minItems": 1, "items": one });
         keys.extend([described("phase", json!({ "anyOf": [one, some] }))]);
     }

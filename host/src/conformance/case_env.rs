@@ -75,9 +75,6 @@ pub struct CaseEnv {
 
 impl CaseEnv {
     /// The environment for a library.
-    ///
-    /// # Errors
-    /// The temporary folder cannot be created.
     pub fn new(library: &Path, seed: u64, given: Given) -> std::io::Result<Self> {
         let library = library.canonicalize()?;
         Ok(Self { library, seed, given, folder: TempDir::new()? })
@@ -89,9 +86,6 @@ impl CaseEnv {
     }
 
     /// Loads the library into this process, if the policy of the machine allows it.
-    ///
-    /// # Errors
-    /// The step that refused it, in one line.
     pub fn open(&self) -> Result<Arc<Library>, String> {
         let trust = Trust::of_machine(std::path::absolute(LOCK).unwrap_or_default());
         open_trusted(&self.library, &trust).map_err(|error| error.to_string())
@@ -178,11 +172,15 @@ impl CaseEnv {
         Ok(path)
     }
 
+    /// The job of a config with these entries and overrides.
+    pub(super) fn job(&self, entries: &str, sets: &[&str]) -> Result<Job, String> {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Job::load(&self.config(entries)?, &sets).map_err(|error| error.to_string())
+    }
+
     /// A trainer of a config with these entries and overrides, in the folder `run`.
     pub(super) fn trainer(&self, entries: &str, sets: &[&str]) -> Result<Trainer, String> {
-        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let job = Job::load(&self.config(entries)?, &sets).map_err(|error| error.to_string())?;
-        self.assemble(&job)
+        self.assemble(&self.job(entries, sets)?)
     }
 
     /// A trainer of a job.

@@ -1,14 +1,13 @@
 //! What hooks write to: only what their manifests declare, and nothing beyond a buffer.
 
-use super::points::instance;
+use super::points::{call, instance};
 use super::runs::ended;
-use super::{Case, CaseEnv, Outcome, ensure};
+use super::{Case, CaseEnv, Outcome};
 use crate::context::{Context, RunParts, Slot};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
+use crate::plugins::HookType;
 use crate::plugins::guarded::{Edge, guarded};
-use crate::plugins::{HookType, Instance};
-use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{Error, Level, Point};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -110,8 +109,7 @@ fn versions(case: &CaseEnv) -> Outcome {
     hooks.iter().try_for_each(|hook| {
         let entry = case.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
         let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
-        let job = Job::load(&case.config(&entry)?, &[]);
-        let mut job = job.map_err(|error| error.to_string())?;
+        let mut job = case.job(&entry, &[])?;
         let cell = ContextCell::default();
         watch(&mut job, hook, &cell)?;
         let mut trainer = case.assemble(&job)?;
@@ -163,10 +161,4 @@ fn batch_bounds(case: &CaseEnv) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// An error is allowed, because the points are not called as in a run.
-fn call(instance: &mut Instance, point: Point) -> Outcome {
-    let has_panicked = instance.on_point(point) == HrStatus::PANIC;
-    ensure(!has_panicked, || format!("panicked at {point}: {}", instance.take_error()))
 }

@@ -1,16 +1,14 @@
 //! Runs that are killed at a point and resumed.
 
-use super::runs::{ended, weights};
+use super::runs::{ended, run_hookrack, weights};
 use super::{Case, CaseEnv, Outcome, ensure};
 use crate::hooks::CallbackHook;
-use crate::job::Job;
 use crate::run::checkpoint;
 use crate::train::{Resume, Trainer};
 use hookrack_plugin_api::{Level, Point};
 use rustix::process::{Signal, getpid, kill_process};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 pub(super) static CASES: &[Case] = &[Case::new(
     NAME,
@@ -41,8 +39,7 @@ fn named(name: &str) -> Option<Point> {
 
 /// Trains, and kills this process at the point.
 fn die(case: &CaseEnv, point: Point, folder: &Path) -> Outcome {
-    let config = case.config(&case.entries("")?)?;
-    let mut job = Job::load(&config, &[]).map_err(|error| error.to_string())?;
+    let mut job = case.job(&case.entries("")?, &[])?;
     let hook = CallbackHook::new("killer").level(Level::LOWEST).at(point, |t| {
         if t.iter() >= ITER {
             let _ = kill_process(getpid(), Signal::KILL);
@@ -78,23 +75,20 @@ fn compare(case: &CaseEnv) -> Outcome {
 
 /// Runs this case in a process that is to be killed; whether it was. Some points come before the iteration, or never.
 fn is_killed(case: &CaseEnv, point: Point, folder: &Path) -> Result<bool, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.arg("test-plugin").arg(&case.library).args(["--run-case", NAME]);
-    command.args(["--seed", &case.seed.to_string()]);
-    command.env(POINT, point.to_string()).env(FOLDER, folder);
-    let output = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    match output.status.signal() {
+    let (status, said) = run_hookrack(|command| {
+        command.arg("test-plugin").arg(&case.library).args(["--run-case", NAME]);
+        command.args(["--seed", &case.seed.to_string()]);
+        command.env(POINT, point.to_string()).env(FOLDER, folder);
+    })?;
+    match status.signal() {
         Some(signal) if signal == Signal::KILL.as_raw() => Ok(true),
-        None if output.status.success() => Ok(false),
-        _ => Err(format!("until {point}: {}: {said}", output.status)),
+        None if status.success() => Ok(false),
+        _ => Err(format!("until {point}: {status}: {said}")),
     }
 }
 
 fn resume(case: &CaseEnv, entries: &str, folder: &Path) -> Result<Trainer, String> {
-    let job = Job::load(&case.config(entries)?, &[]).map_err(|error| error.to_string())?;
-    let mut trainer = case.assemble_in(&job, folder)?;
+    let mut trainer = case.assemble_in(&case.job(entries, &[])?, folder)?;
     let newest = checkpoint::newest_valid(&folder.join("checkpoints"));
     if let Some(newest) = newest.map_err(|error| error.to_string())? {
         trainer.resume_from(Resume {

@@ -33,7 +33,11 @@ fn instances(case: &CaseEnv, act: impl Fn(&HookType, &mut Instance) -> Outcome) 
     with_context(case, |hook, context| act(hook, &mut instance(hook, context)?))
 }
 
-fn with_context(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Outcome) -> Outcome {
+/// Does something with every hook.
+pub(super) fn with_context(
+    case: &CaseEnv,
+    act: impl Fn(&HookType, &Rc<Context>) -> Outcome,
+) -> Outcome {
     let context = case.context()?;
     case.hooks()?
         .iter()

@@ -2,10 +2,9 @@
 
 use super::{Case, CaseEnv, Outcome, ensure};
 use crate::hooks::CallbackHook;
-use crate::job::Job;
 use crate::train::{Ending, Limits, Trainer};
 use hookrack_plugin_api::{Error, Level, OnError, Point};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// The error of the hook that fails in `run.failing`.
 const SABOTAGE: &str = "on purpose";
@@ -104,9 +103,7 @@ fn stopped(case: &CaseEnv) -> Outcome {
 }
 
 fn failing(case: &CaseEnv) -> Outcome {
-    let entries = case.entries("")?;
-    let job = Job::load(&case.config(&entries)?, &[]);
-    let mut job = job.map_err(|error| error.to_string())?;
+    let mut job = case.job(&case.entries("")?, &[])?;
     let hook = CallbackHook::new("saboteur").level(Level::LOWEST).on_error(OnError::Abort);
     let hook = hook.at(Point::AfterTrainIter, |_| Err(Error::new(SABOTAGE)));
     job.add(hook).map_err(|error| error.to_string())?;
@@ -128,14 +125,21 @@ fn observers(case: &CaseEnv) -> Outcome {
 }
 
 fn resumed(case: &CaseEnv) -> Outcome {
-    let entries = case.entries("")?;
-    let config = case.config(&entries)?;
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.arg("verify-resume").arg(config).args(["--at", "2", "--steps", "2"]);
+    let config = case.config(&case.entries("")?)?;
+    let (status, said) = run_hookrack(|command| {
+        command.arg("verify-resume").arg(config).args(["--at", "2", "--steps", "2"]);
+    })?;
+    ensure(status.success(), || said)
+}
+
+/// Runs this program with other arguments: how it ended, and what it said.
+pub(super) fn run_hookrack(
+    with: impl FnOnce(&mut Command),
+) -> Result<(ExitStatus, String), String> {
+    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    with(&mut command);
     let output = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    ensure(output.status.success(), || said)
+    Ok((output.status, String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
 fn time(case: &CaseEnv) -> Outcome {

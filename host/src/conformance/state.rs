@@ -1,6 +1,6 @@
 //! State: saved, restored, and damaged in a checkpoint.
 
-use super::points::instance;
+use super::points::{instance, with_context};
 use super::{Case, CaseEnv, Outcome, ensure};
 use crate::context::Context;
 use crate::engine::SavedState;
@@ -80,16 +80,9 @@ fn used(hook: &HookType, context: &Rc<Context>) -> Result<Instance, String> {
     Ok(instance)
 }
 
-fn each(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Outcome) -> Outcome {
-    let context = case.context()?;
-    case.hooks()?
-        .iter()
-        .try_for_each(|hook| act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name())))
-}
-
 /// Loads the state that `change` modified into a new instance, which may refuse it.
 fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Outcome {
-    each(case, |hook, context| {
+    with_context(case, |hook, context| {
         let Ok(state) = save(context, &used(hook, context)?) else { return Ok(()) };
         for changed in change(state) {
             let mut fresh = instance(hook, context)?;
@@ -103,11 +96,11 @@ fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Ou
 }
 
 fn at_once(case: &CaseEnv) -> Outcome {
-    each(case, |hook, context| save(context, &instance(hook, context)?).map(drop))
+    with_context(case, |hook, context| save(context, &instance(hook, context)?).map(drop))
 }
 
 fn twice(case: &CaseEnv) -> Outcome {
-    each(case, |hook, context| {
+    with_context(case, |hook, context| {
         let used = used(hook, context)?;
         let (first, second) = (save(context, &used)?, save(context, &used)?);
         ensure(same(&first, &second), || "the second state differs".to_owned())
@@ -115,7 +108,7 @@ fn twice(case: &CaseEnv) -> Outcome {
 }
 
 fn round_trip(case: &CaseEnv) -> Outcome {
-    each(case, |hook, context| {
+    with_context(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut fresh = instance(hook, context)?;
         load(context, &mut fresh, &state)?;
@@ -124,7 +117,7 @@ fn round_trip(case: &CaseEnv) -> Outcome {
 }
 
 fn into_used(case: &CaseEnv) -> Outcome {
-    each(case, |hook, context| {
+    with_context(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut other = used(hook, context)?;
         load(context, &mut other, &state)?;
@@ -271,7 +264,7 @@ fn other_shapes(case: &CaseEnv) -> Outcome {
 }
 
 fn declared(case: &CaseEnv) -> Outcome {
-    each(case, |hook, context| {
+    with_context(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         ensure(state.is_empty() || hook.manifest.has_state, || {
             "it saves state, but its manifest says that it has none".to_owned()

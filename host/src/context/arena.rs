@@ -102,9 +102,6 @@ impl Arena {
     }
 
     /// What the tensor of a handle belongs to.
-    ///
-    /// # Errors
-    /// The handle is not valid.
     pub fn part(&self, handle: HrTensor) -> Result<RunParts, HandleError> {
         Ok(self.entries[self.index(handle)?].part)
     }

@@ -167,9 +167,6 @@ impl Context {
     }
 
     /// The tensor of a handle.
-    ///
-    /// # Errors
-    /// The handle is not valid.
     pub fn tensor(&self, handle: HrTensor) -> Result<Tensor, HandleError> {
         self.arena.borrow().tensor(handle).map(Tensor::shallow_clone)
     }

@@ -27,9 +27,6 @@ impl OwnPass {
     }
 
     /// The next batch; `None` after the last.
-    ///
-    /// # Errors
-    /// The data cannot be read.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         let Some(at) = self.current else { return Ok(None) };
         loop {

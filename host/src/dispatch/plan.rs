@@ -23,9 +23,8 @@ pub struct PointOrder {
 
 /// Why a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PlanError {
-    /// Two hooks want the same role.
     #[error(
         "hooks `{first}` and `{second}` both provide the role {role}: a role has exactly one hook; remove one of them"
     )]
@@ -39,7 +38,6 @@ pub enum PlanError {
          them from its entry"
     )]
     ThinnedRole { hook: String, role: Point },
-    /// No hook has a role that the loop needs.
     #[error(
         "no hook provides the role {role}: keep the default hook `main`, or configure a hook with this role"
     )]

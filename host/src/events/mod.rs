@@ -86,7 +86,7 @@ impl EventStorage {
 
     /// The series with values that no writer has seen.
     pub fn pending(&self) -> impl Iterator<Item = &Series> {
-        self.series.iter().filter(|series| series.is_pending())
+        self.series.iter().filter(|series| series.pending)
     }
 
     /// Images, histograms and texts that no writer has seen.

@@ -28,7 +28,8 @@ pub struct Series {
     // Over the values that are not NaN, for the mean of all.
     sum: f64,
     numbers: u64,
-    pending: bool,
+    // Whether it has a value that no writer has seen.
+    pub(super) pending: bool,
 }
 
 impl Series {
@@ -80,11 +81,6 @@ impl Series {
     /// Whether the console and the report show a median of it.
     pub fn is_smooth(&self) -> bool {
         self.smooth
-    }
-
-    /// Whether it has a value that no writer has seen.
-    pub fn is_pending(&self) -> bool {
-        self.pending
     }
 
     /// The iteration of the last value.

@@ -23,9 +23,6 @@ pub enum ShowError {
 const MOST_BINS: usize = 1 << 16;
 
 /// An image, copied to the CPU: bytes as they are, other numbers from 0 to 1. NaN is black.
-///
-/// # Errors
-/// It has another shape.
 pub fn image(tensor: &Tensor) -> Result<Image, ShowError> {
     let shape = tensor.size();
     let wrong = || ShowError::Shape(shape.clone());

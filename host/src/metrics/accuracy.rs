@@ -1,7 +1,7 @@
 //! `Accuracy`: the fraction of samples whose largest output is the label.
 
 use super::mean::{Mean, mean_value};
-use super::numbers::{Classified, IGNORED, classified, predicted};
+use super::numbers::{IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
 /// Fraction of samples whose largest output is the label.
@@ -17,21 +17,12 @@ pub(super) struct Accuracy {
     mean: Mean,
 }
 
-fn hits(batch: Classified<'_>, threshold: f64) -> Result<(f64, f64)> {
-    let (mut hits, mut samples) = (0.0, 0.0);
-    for row in batch.rows() {
-        let (row, class) = row?;
-        samples += 1.0;
-        hits += f64::from(u8::from(predicted(row, threshold) == class));
-    }
-    Ok((hits, samples))
-}
-
 #[metric(better = "higher", aliases = "CategoricalAccuracy, SparseCategoricalAccuracy")]
 impl Metric for Accuracy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (ignored, threshold) = (self.ignore_index, self.threshold);
-        self.mean.add(classified(t, ignored, |batch| hits(batch, threshold))?);
+        let is_hit = |row: &[f32], class| predicted(row, self.threshold) == class;
+        let hits = |row: &[f32], class| f64::from(u8::from(is_hit(row, class)));
+        self.mean.add(classified(t, self.ignore_index, |batch| batch.sum(hits))?);
         Ok(())
     }
 

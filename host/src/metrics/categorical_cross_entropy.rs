@@ -18,13 +18,7 @@ pub(super) struct CategoricalCrossEntropy {
 /// The sum of the negative log-likelihoods, and their number.
 pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
     ensure!(batch.width > 1, "expected logits of at least 2 classes, found one output per sample");
-    let (mut sum, mut count) = (0.0, 0.0);
-    for row in batch.rows() {
-        let (row, class) = row?;
-        sum -= log_probability(row, class);
-        count += 1.0;
-    }
-    Ok((sum, count))
+    batch.sum(|row, class| -log_probability(row, class))
 }
 
 #[metric(better = "lower", aliases = "SparseCategoricalCrossEntropy")]

@@ -51,6 +51,14 @@ impl<'a> Classified<'a> {
             Ok((row, class))
         })
     }
+
+    /// The sum of a function of each row and its class, and the number of rows.
+    pub(super) fn sum(&self, value: impl Fn(&[f32], usize) -> f64) -> Result<(f64, f64)> {
+        self.rows().try_fold((0.0, 0.0), |(sum, count), row| {
+            let (row, class) = row?;
+            Ok((sum + value(row, class), count + 1.0))
+        })
+    }
 }
 
 /// The predicted class of a row of scores: the largest, the first among equal ones, NaN before every number as in
@@ -102,9 +110,6 @@ fn largest_share(output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
 
 /// Reads the batch as rows of scores with a class each; rows with the label `ignored` do not count. The output has one dimension more than the label, the scores,
 /// or as many, one score each.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn classified<T>(
     t: &Trainer,
     ignored: i64,
@@ -166,9 +171,6 @@ impl<'a> Paired<'a> {
 
 /// Reads the batch as outputs and targets. Both must have the same number of elements; an output of one column and a
 /// label without columns match.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>) -> Result<T> {
     let mut output = readable::<f32>(t.output()?)?;
     let mut label = readable::<f32>(t.label()?)?;
@@ -187,9 +189,6 @@ pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>)
 
 /// Reads the batch as rows of tokens: the output's, the largest score of each place or the tokens themselves, and the
 /// label's.
-///
-/// # Errors
-/// The shapes do not match.
 pub(super) fn tokens<T>(
     t: &Trainer,
     body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,

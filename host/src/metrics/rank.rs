@@ -25,13 +25,7 @@ fn place(row: &[f32], class: usize) -> usize {
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
 pub(super) fn over_ranks(batch: Classified<'_>, value: impl Fn(f64) -> f64) -> Result<(f64, f64)> {
     ensure!(batch.width > 1, "expected scores of at least 2 classes, found one output per sample");
-    let (mut sum, mut count) = (0.0, 0.0);
-    for row in batch.rows() {
-        let (row, class) = row?;
-        sum += value(place(row, class) as f64);
-        count += 1.0;
-    }
-    Ok((sum, count))
+    batch.sum(|row, class| value(place(row, class) as f64))
 }
 
 #[cfg(test)]

@@ -60,24 +60,19 @@ pub struct NewPlugin<'a> {
 
 /// Why no plugin was written.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NewPluginError {
     /// The name is not valid for a library.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// The folder is not empty.
     #[error("{} is not empty: name a new folder with --dir", dir.display())]
     NotEmpty { dir: PathBuf },
-    /// The given folder is not an SDK.
     #[error("{0} is not an SDK: `hookrack sdk {0}` creates one", dir.display())]
     NoSdk { dir: PathBuf },
-    /// The path of the SDK cannot be written to a file.
     #[error("the path of the SDK is not UTF-8: {}", path.display())]
     Path { path: PathBuf },
-    /// The SDK could not be written.
     #[error("cannot write the SDK")]
     Sdk(#[from] SdkError),
-    /// A file or folder could not be created.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
 }

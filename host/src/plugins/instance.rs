@@ -6,7 +6,7 @@ use super::metric_object::MetricObject;
 use super::services::{Call, Caller, Endpoint, handle_for};
 use super::{HookType, MetricType};
 use crate::config::Phases;
-use crate::context::{Context, MetricDescription, RunParts};
+use crate::context::{Context, RunParts};
 use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
 };
@@ -138,25 +138,11 @@ impl Instance {
         let caller = Caller { name, source: &source, mutates: RunParts::NONE, is_metric: true };
         let (endpoint, handle) = handle_for(&caller, context);
         let mut spec = MetricHook::new(context);
-        let object = |phase| -> Result<MetricObject, String> {
-            Ok(MetricObject {
-                description: MetricDescription {
-                    name: name.to_owned(),
-                    type_name: metric.name().to_owned(),
-                    unit: metric.manifest.unit.clone(),
-                    phase,
-                    better: metric.manifest.better,
-                },
-                table: metric.table,
-                object: create(metric.table.create, handle, endpoint, settings)?,
-                endpoint,
-                is_called: Cell::new(false),
-            })
-        };
+        let object = |phase| MetricObject::new(metric, name, phase, settings, (endpoint, handle));
         for phase in phases.iter() {
             spec.add(object(phase)?);
             if phase == Phase::Train {
-                spec.add_iteration(object(phase)?);
+                spec.iteration = Some(object(phase)?);
             }
         }
         Ok(Self::of(Inner {
@@ -214,9 +200,6 @@ impl Instance {
     }
 
     /// Saves its state.
-    ///
-    /// # Errors
-    /// Its error message.
     pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), StateFailure> {
         let live = &self.0;
         if live.has_panicked.get() {
@@ -235,9 +218,6 @@ impl Instance {
     }
 
     /// Restores its state.
-    ///
-    /// # Errors
-    /// Its error message.
     pub fn load_state(&mut self, reader: &HrStateReader) -> Result<(), String> {
         let live = &self.0;
         let status = live.endpoint.during(Call::Life, || {

@@ -51,29 +51,18 @@ impl MetricObject {
         self.done(self.reset())?;
         // Only the last stage of a pipeline has an output to measure.
         if !context.is_elsewhere() {
-            // SAFETY: the object was made by this table's `create`; the handle outlives it.
-            self.done(self.call(|table, it| unsafe { (table.update)(it, handle) }))?;
+            self.done(self.update(handle))?;
         }
-        let state = gather(context, |writer| {
-            // SAFETY: the object is alive, and the writer until the call returns.
-            self.done(self.call(|table, it| unsafe { (table.save_state)(it, writer) }))
-        });
-        to_bytes(&state?).map_err(failed)
-    }
-
-    /// Forgets what it has gathered.
-    pub(super) fn reset(&self) -> HrStatus {
-        // SAFETY: the object was made by this table's `create` and is alive.
-        self.call(|table, it| unsafe { (table.reset)(it) })
+        let state = gather(context, |writer| self.done(self.save(writer)))?;
+        to_bytes(&state).map_err(failed)
     }
 
     /// Adds what a batch gave, wherever it was.
-    pub(super) fn merge(&self, context: &Context, state: &[u8]) -> Outcome<()> {
+    pub(super) fn merge_batch(&self, context: &Context, state: &[u8]) -> Outcome<()> {
         let state = from_bytes(state).map_err(failed)?;
         let mut panicked = false;
         let merged = give_back(context, &state, |reader| {
-            // SAFETY: the object is alive, and the reader until the call returns.
-            let status = self.call(|table, it| unsafe { (table.merge)(it, reader) });
+            let status = self.merge(reader);
             panicked = status == HrStatus::PANIC;
             self.endpoint.check(status)
         });

@@ -31,7 +31,7 @@ pub fn points_of(phase: Phase) -> [Point; 3] {
 pub(super) struct MetricHook {
     objects: Vec<Rc<MetricObject>>,
     // For training on several ranks: what a single iteration gives.
-    iteration: Option<MetricObject>,
+    pub(super) iteration: Option<MetricObject>,
     // For an evaluation on several ranks: what each batch gave.
     batches: RefCell<Outcome<BatchStates>>,
     context: Rc<Context>,
@@ -61,11 +61,6 @@ impl MetricHook {
         self.objects.push(object);
     }
 
-    /// Takes a second object of the training phase, for iterations over several ranks.
-    pub(super) fn add_iteration(&mut self, object: MetricObject) {
-        self.iteration = Some(object);
-    }
-
     /// Does what a metric does at a point.
     pub(super) fn on_point(&mut self, code: u32, handle: &TrainerHandle) -> HrStatus {
         let phase = self.context.phase();
@@ -80,11 +75,9 @@ impl MetricHook {
                 *self.batches.borrow_mut() = Ok(BatchStates::default());
                 object.reset()
             }
-            (code, None) if code == update => until_failure(&[
-                // SAFETY: the object was made by this table's `create`; the handle outlives it.
-                &|| object.call(|table, it| unsafe { (table.update)(it, handle) }),
-                &|| self.read(object, METRIC_STEP, true),
-            ]),
+            (code, None) if code == update => until_failure(&[&|| object.update(handle), &|| {
+                self.read(object, METRIC_STEP, true)
+            }]),
             (code, Some(world)) if code == update => match &self.iteration {
                 Some(iteration) if phase == Phase::Train => {
                     self.update_together(object, iteration, world, handle)
@@ -117,8 +110,8 @@ impl MetricHook {
         let merged = exchange(world, own).and_then(|states| {
             iteration.done(iteration.reset())?;
             states.iter().try_for_each(|state| {
-                iteration.merge(&self.context, state)?;
-                object.merge(&self.context, state)
+                iteration.merge_batch(&self.context, state)?;
+                object.merge_batch(&self.context, state)
             })
         });
         // The pass goes on: the metric has nothing to report yet.
@@ -146,7 +139,9 @@ impl MetricHook {
         let own = self.batches.replace(Ok(BatchStates::default()));
         let messages = exchange(world, own.map(BatchStates::into_bytes))?;
         object.done(object.reset())?;
-        in_turn(&messages)?.into_iter().try_for_each(|state| object.merge(&self.context, state))
+        in_turn(&messages)?
+            .into_iter()
+            .try_for_each(|state| object.merge_batch(&self.context, state))
     }
 
     fn read(&self, object: &MetricObject, scope: u32, is_step: bool) -> HrStatus {
@@ -156,34 +151,25 @@ impl MetricHook {
             sink: (&raw const reading).cast_mut().cast(),
             put,
         };
-        // SAFETY: the object is alive; sink and reading live until the call returns.
-        object.call(|table, it| unsafe { (table.compute)(it, scope, &raw const sink) })
+        object.compute(scope, &sink)
     }
 
     /// Saves the state of each object, under its phase if there are several.
     pub(super) fn save_state(&self, writer: &HrStateWriter) -> HrStatus {
-        let save = |object: &MetricObject, writer| {
-            // SAFETY: the object is alive, and the writer until the call returns.
-            object.call(|table, it| unsafe { (table.save_state)(it, writer) })
-        };
         match self.objects.as_slice() {
-            [only] => save(only, writer),
+            [only] => only.save(writer),
             several => until_failure_of(several, |object| {
-                write_under(writer, object.description.phase.name(), |writer| save(object, writer))
+                write_under(writer, object.description.phase.name(), |writer| object.save(writer))
             }),
         }
     }
 
     /// Takes back what [`Self::save_state`] gave.
     pub(super) fn load_state(&mut self, reader: &HrStateReader) -> HrStatus {
-        let load = |object: &MetricObject, reader| {
-            // SAFETY: the object is alive, and the reader until the call returns.
-            object.call(|table, it| unsafe { (table.load_state)(it, reader) })
-        };
         match self.objects.as_slice() {
-            [only] => load(only, reader),
+            [only] => only.load(reader),
             several => until_failure_of(several, |object| {
-                read_under(reader, object.description.phase.name(), |reader| load(object, reader))
+                read_under(reader, object.description.phase.name(), |reader| object.load(reader))
             }),
         }
     }

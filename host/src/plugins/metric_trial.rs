@@ -1,15 +1,13 @@
 //! A metric without a run, for tests of plugins.
 
 use super::MetricType;
-use super::instance::create;
 use super::metric_object::MetricObject;
 use super::services::{Caller, handle_for};
 use super::state_io::{gather, give_back};
-use crate::context::{Context, LiveMetric as _, MetricDescription, RunParts};
+use crate::context::{Context, LiveMetric as _, RunParts};
 use crate::engine::SavedState;
 use hookrack_plugin_api::abi::{METRIC_EPOCH, TrainerHandle};
 use hookrack_plugin_api::{Phase, Value};
-use std::cell::Cell;
 use std::rc::Rc;
 
 /// A metric on its own.
@@ -21,9 +19,6 @@ pub struct MetricTrial {
 
 impl MetricTrial {
     /// Makes one.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn new(
         metric: &MetricType,
         settings: &Value,
@@ -32,68 +27,36 @@ impl MetricTrial {
         let source = metric.source.file_name();
         let name = metric.name();
         let caller = Caller { name, source: &source, mutates: RunParts::NONE, is_metric: true };
-        let (endpoint, handle) = handle_for(&caller, context);
-        let description = MetricDescription {
-            name: name.to_owned(),
-            type_name: name.to_owned(),
-            unit: metric.manifest.unit.clone(),
-            phase: Phase::Val,
-            better: metric.manifest.better,
-        };
-        let object = create(metric.table.create, handle, endpoint, settings)?;
-        let (table, is_called) = (metric.table, Cell::new(false));
-        let object = MetricObject { description, table, object, endpoint, is_called };
-        Ok(Self { object, handle, context: Rc::clone(context) })
+        let ends = handle_for(&caller, context);
+        let object = MetricObject::new(metric, name, Phase::Val, settings, ends)?;
+        Ok(Self { object, handle: ends.1, context: Rc::clone(context) })
     }
 
     /// Adds the batch in the context's slots.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn update(&self) -> Result<(), String> {
-        // SAFETY: the object was made by this table's `create`; the handle outlives it.
-        let status = self.object.call(|table, it| unsafe { (table.update)(it, self.handle) });
-        self.object.done(status).map_err(|failure| failure.why)
+        self.object.done(self.object.update(self.handle)).map_err(|failure| failure.why)
     }
 
     /// Removes all batches.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn reset(&self) -> Result<(), String> {
         self.object.done(self.object.reset()).map_err(|failure| failure.why)
     }
 
     /// Its values.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn values(&self) -> Result<Vec<(String, f64)>, String> {
         self.object.values(METRIC_EPOCH)
     }
 
     /// Its state.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn state(&self) -> Result<SavedState, String> {
-        let state = gather(&self.context, |writer| {
-            // SAFETY: the object is alive, and the writer until the call returns.
-            let status = self.object.call(|table, it| unsafe { (table.save_state)(it, writer) });
-            self.object.done(status)
-        });
-        state.map_err(|failure| failure.why)
+        let saved = gather(&self.context, |writer| self.object.done(self.object.save(writer)));
+        saved.map_err(|failure| failure.why)
     }
 
     /// Adds the batches of a saved state.
-    ///
-    /// # Errors
-    /// The metric's error message.
     pub fn merge(&self, state: &SavedState) -> Result<(), String> {
         give_back(&self.context, state, |reader| {
-            // SAFETY: the object is alive, and the reader until the call returns.
-            let status = self.object.call(|table, it| unsafe { (table.merge)(it, reader) });
-            self.object.done(status).map_err(|failure| failure.why)
+            self.object.done(self.object.merge(reader)).map_err(|failure| failure.why)
         })
     }
 }

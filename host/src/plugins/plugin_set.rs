@@ -48,9 +48,6 @@ impl PluginFile {
     }
 
     /// Reads and describes a file, wherever it is.
-    ///
-    /// # Errors
-    /// The step that refused it, in one line.
     pub fn open(path: &Path, trust: &Trust) -> Result<Self, LoadError> {
         let (image, verification) = trusted(path, None, trust)?;
         let info =
@@ -61,9 +58,6 @@ impl PluginFile {
     }
 
     /// Maps the bytes that were read, for the life of the process.
-    ///
-    /// # Errors
-    /// The step that refused it, in one line.
     pub fn load(&self) -> Result<Arc<Library>, LoadError> {
         let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(image) = image.as_ref() else { return self.read_again() };
@@ -96,17 +90,11 @@ pub(super) fn map(image: &Image) -> Result<Arc<Library>, LoadError> {
 }
 
 /// Maps a file without a probe, wherever it is.
-///
-/// # Errors
-/// The step that refused it, in one line.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
     map(&loader::image(path, None)?)
 }
 
 /// Maps a file without a probe, if `trust` accepts it.
-///
-/// # Errors
-/// The step that refused it, in one line.
 pub fn open_trusted(path: &Path, trust: &Trust) -> Result<Arc<Library>, LoadError> {
     let (image, verification) = trusted(path, None, trust)?;
     verification.warn(&image.path);

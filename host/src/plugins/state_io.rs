@@ -97,9 +97,6 @@ struct Source<'a> {
 }
 
 /// Calls `load` with a reader of a hook's state.
-///
-/// # Errors
-/// What `load` says.
 pub fn give_back(
     context: &Context,
     state: &SavedState,

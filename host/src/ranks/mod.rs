@@ -124,9 +124,6 @@ impl Ranks {
     }
 
     /// As [`from_env`](Self::from_env), with the variables that `lookup` returns.
-    ///
-    /// # Errors
-    /// As there.
     pub fn from_variables(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, RanksError> {
         let variables = Variables::new(lookup);
         let ranks = find(&variables)?.checked()?;

@@ -1,9 +1,6 @@
 //! SLURM's compact lists: `node[03-05,9],gpu1` for hosts, `2(x3),1` for tasks per host.
 
 /// The first host of a list.
-///
-/// # Errors
-/// What is wrong with the list.
 pub(super) fn first(list: &str) -> Result<String, &'static str> {
     let (mut host, mut rest) = (String::new(), list.trim());
     loop {
@@ -27,9 +24,6 @@ pub(super) fn first(list: &str) -> Result<String, &'static str> {
 }
 
 /// The number of tasks on a node, counted from 0.
-///
-/// # Errors
-/// What is wrong with the list.
 pub(super) fn tasks_on(list: &str, node: usize) -> Result<usize, &'static str> {
     const WRONG: &str = "it must be numbers of tasks such as 2(x3),1";
     let mut before = 0;

@@ -46,9 +46,6 @@ impl Run {
 }
 
 /// The page of the run in a folder.
-///
-/// # Errors
-/// The folder is not a run directory.
 pub fn html(folder: &Path) -> Result<String, RunDirError> {
     Ok(page::page(&Run::read(folder)?))
 }

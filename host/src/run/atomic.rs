@@ -19,7 +19,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     written
 }
 
-fn write_as(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
+/// Writes a file under a name of its own. In a temporary folder, which is renamed as a whole, both names are the same.
+pub(super) fn write_as(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let mut file = File::create(temporary).map_err(RunDirError::io("create", path))?;
     file.write_all(bytes).map_err(RunDirError::io("write", path))?;
     file.sync_all().map_err(RunDirError::io("sync", path))

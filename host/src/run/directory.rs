@@ -1,7 +1,7 @@
 //! The folder of a run.
 
 use super::error::RunDirError;
-use super::{atomic, lock};
+use super::{atomic, json_file, lock};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -69,9 +69,7 @@ impl RunDir {
 
     /// Whether the record in a folder was written by hookrack.
     pub fn holds_run(path: &Path) -> bool {
-        let record = fs::read(path.join("run.json")).unwrap_or_default();
-        let record = serde_json::from_slice::<serde_json::Value>(&record);
-        record.is_ok_and(|record| record["hookrack"].is_string())
+        json_file::record(path).is_some_and(|record| record["hookrack"].is_string())
     }
 
     /// Uses a folder as it is; creates it if it does not exist.
@@ -83,9 +81,6 @@ impl RunDir {
 
     /// Moves all files of a run into a folder `earlier/1`, `earlier/2`, … and returns its path; `None` if
     /// there is nothing but what every start creates.
-    ///
-    /// # Errors
-    /// A file could not be moved.
     pub fn set_aside(&self) -> Result<Option<PathBuf>, RunDirError> {
         let entries = fs::read_dir(&self.path).map_err(RunDirError::io("read", &self.path))?;
         let left: Vec<_> = entries

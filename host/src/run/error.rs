@@ -5,49 +5,38 @@ use thiserror::Error;
 
 /// A file or folder of a run could not be read or written.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RunDirError {
-    /// A system call failed.
     #[error("could not {doing} {path}: {why}", path = path.display())]
     Io { doing: &'static str, path: PathBuf, why: std::io::Error },
     /// There is no checkpoint at the path.
     #[error("no checkpoint at {path}: pass a checkpoint, or a run directory that has one", path = path.display())]
     NoCheckpoint { path: PathBuf },
-    /// A file is damaged.
     #[error("{path} is damaged: {why}", path = path.display())]
     Damaged { path: PathBuf, why: String },
-    /// A tensor could not be converted to bytes or back.
     #[error("could not {doing} the tensor `{name}`: {why}")]
     Tensor { doing: &'static str, name: String, why: String },
-    /// A hook did not save its state.
     #[error("hook `{hook}` could not save its state: {why}")]
     HookState { hook: String, why: String },
-    /// A hook could not restore its state.
     #[error("hook `{hook}` could not load its state: {why}; use --force to continue without it")]
     StateRefused { hook: String, why: String },
-    /// Not enough memory for the copy of a checkpoint.
     #[error(
         "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
     )]
     NoMemory { bytes: usize },
-    /// Another rank could not write its part of a checkpoint.
     #[error(
         "rank {rank} could not write its part of a checkpoint: {why}; the previous checkpoint is intact"
     )]
     OtherRank { rank: usize, why: String },
-    /// The thread that writes checkpoints panicked.
     #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,
     /// A folder that contains something other than a run.
     #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
     NotARun { path: PathBuf, why: &'static str },
-    /// Another process uses the run directory.
     #[error("{path} is in use by another process: wait for it, or choose another folder with --run-dir", path = path.display())]
     InUse { path: PathBuf },
-    /// A file of scalars or events could not be written until the run ended.
     #[error("{count} records of the run are not in {path}: {why}", path = path.display())]
     RecordsLost { path: PathBuf, count: u64, why: String },
-    /// A checkpoint belongs to another model.
     #[error("{path} does not match this config: {why}", path = path.display())]
     Misfit { path: PathBuf, why: String },
 }
@@ -57,6 +46,11 @@ impl RunDirError {
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |why| Self::Io { doing, path, why }
+    }
+
+    /// A tensor that libtorch does not convert.
+    pub fn tensor(doing: &'static str, name: &str, why: &tch::TchError) -> Self {
+        Self::Tensor { doing, name: name.to_owned(), why: why.to_string() }
     }
 
     /// A damaged file.

@@ -11,7 +11,8 @@ pub(super) const FILE: &str = ".lock";
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
-    excludes: bool,
+    /// False on a file system without locks.
+    pub excludes_others: bool,
 }
 
 impl RunLock {
@@ -26,7 +27,7 @@ impl RunLock {
         let file = file.map_err(RunDirError::io("open", &path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => Err(RunDirError::InUse { path: run.to_owned() }),
-            Ok(()) => Ok(Self { _file: file, excludes: true }),
+            Ok(()) => Ok(Self { _file: file, excludes_others: true }),
             Err(error) => {
                 let error = std::io::Error::from(error);
                 tracing::warn!(
@@ -34,14 +35,9 @@ impl RunLock {
                      the same files",
                     run.display()
                 );
-                Ok(Self { _file: file, excludes: false })
+                Ok(Self { _file: file, excludes_others: false })
             }
         }
-    }
-
-    /// Whether no other process can be using the directory, so that temporary files in it are leftovers.
-    pub fn excludes_others(&self) -> bool {
-        self.excludes
     }
 
     /// Whether a process trains in a run directory.

@@ -8,6 +8,7 @@ mod directory;
 mod error;
 pub mod fingerprints;
 mod inside;
+pub mod json_file;
 mod json_value;
 mod lock;
 pub mod named_tensors;

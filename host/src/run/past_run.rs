@@ -1,7 +1,7 @@
 //! The outcome of an earlier run, from `run.json`.
 
+use super::json_file;
 use crate::engine::lr::Horizon;
-use serde_json::Value as Json;
 use std::path::Path;
 
 /// The outcome of a completed run.
@@ -21,7 +21,7 @@ pub struct PastRun {
 impl PastRun {
     /// Reads the record of a run directory; `None` if it is missing or invalid.
     pub fn read(run: &Path) -> Option<Self> {
-        let json: Json = serde_json::from_slice(&std::fs::read(run.join("run.json")).ok()?).ok()?;
+        let json = json_file::record(run)?;
         let count = |key: &str| json[key].as_u64().unwrap_or(0);
         let outcome = json["outcome"].as_str()?.to_owned();
         Some(Self { outcome, iter: count("iter"), epoch: count("epoch") })

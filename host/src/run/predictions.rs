@@ -22,9 +22,6 @@ pub enum PredictionFormat {
 
 impl PredictionFormat {
     /// The format for a file name.
-    ///
-    /// # Errors
-    /// The extension is unknown.
     pub fn of(path: &Path) -> Result<Self, String> {
         match path.extension().and_then(std::ffi::OsStr::to_str) {
             Some("safetensors") => Ok(Self::Safetensors),
@@ -68,11 +65,7 @@ impl Predictions {
 
     /// Writes them atomically.
     pub fn write(&self, path: &Path, format: PredictionFormat) -> Result<(), RunDirError> {
-        let wrong = |error: tch::TchError| RunDirError::Tensor {
-            doing: "write",
-            name: "output".to_owned(),
-            why: error.to_string(),
-        };
+        let wrong = |error: tch::TchError| RunDirError::tensor("write", "output", &error);
         match format {
             PredictionFormat::Safetensors => {
                 let index = Tensor::f_arange(self.len(), tch::kind::INT64_CPU).map_err(wrong)?;

@@ -2,6 +2,7 @@
 
 use super::directory::RunDir;
 use super::error::RunDirError;
+use super::json_file;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -49,8 +50,7 @@ impl Record {
     /// Records the checkpoint that the run resumes from, and the contents of its previous record.
     pub fn resumed_from(&mut self, checkpoint: &Path, run: &RunDir) {
         self.set("resumed_from", checkpoint.to_string_lossy());
-        let before = std::fs::read(run.path().join("run.json")).unwrap_or_default();
-        let Ok(mut before) = serde_json::from_slice::<Json>(&before) else { return };
+        let Some(mut before) = json_file::record(run.path()) else { return };
         let mut earlier = before["earlier"].take().as_array().cloned().unwrap_or_default();
         let kept = ["began", "seconds", "outcome", "why", "iter", "pid"];
         let kept =
@@ -80,8 +80,6 @@ impl Record {
 
     /// The bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = serde_json::to_string_pretty(&self.json).unwrap_or_default();
-        text.push('\n');
-        text.into_bytes()
+        json_file::pretty(&self.json).into_bytes()
     }
 }

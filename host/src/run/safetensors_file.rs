@@ -1,7 +1,7 @@
 //! Reads and writes tensors in safetensors files.
 
-use super::atomic;
 use super::error::RunDirError;
+use super::{atomic, json_file};
 use crate::engine::{FlatRange, TensorShard};
 use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -45,9 +45,6 @@ fn place(piece: &TensorShard) -> Result<TensorLocation<'_>, String> {
 }
 
 /// A tensor that a file can store: dense, of a dtype that safetensors has. A handle, not a copy.
-///
-/// # Errors
-/// Why it cannot be stored.
 pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     View::of(tensor).map_err(|error| error.to_string())?;
     place(&TensorShard::whole("", tensor.shallow_clone()))?;
@@ -189,8 +186,7 @@ pub fn describe(path: &Path) -> Result<Vec<String>, RunDirError> {
     let mut header = Vec::new();
     let taken = file.take(u64::from_le_bytes(length)).read_to_end(&mut header);
     taken.map_err(RunDirError::io("read", path))?;
-    let header: Map<String, Json> = serde_json::from_slice(&header)
-        .map_err(|error| RunDirError::damaged(path, error.to_string()))?;
+    let header: Map<String, Json> = json_file::parse(path, &header)?;
     let ranges = header.get(METADATA).and_then(Json::as_object);
     let part = |name: &str| range_of(ranges?.get(name)?.as_str()?);
     let line = |(name, entry): (&String, &Json)| {

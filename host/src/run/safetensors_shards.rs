@@ -1,10 +1,9 @@
 //! A model in several safetensors files with an index of which tensor is in which, as Hugging Face splits them.
 
 use super::error::RunDirError;
-use super::safetensors_file;
+use super::{json_file, safetensors_file};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use tch::Tensor;
 
@@ -25,9 +24,7 @@ pub fn is_index(path: &Path) -> bool {
 /// # Errors
 /// The index or a file cannot be read, or a file lacks a tensor of the index.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
-    let text = fs::read(path).map_err(RunDirError::io("read", path))?;
-    let Index { weight_map } = serde_json::from_slice(&text)
-        .map_err(|error| RunDirError::damaged(path, error.to_string()))?;
+    let Index { weight_map } = json_file::read(path)?;
     let files: BTreeSet<&str> = weight_map.values().map(String::as_str).collect();
     let mut tensors = Vec::with_capacity(weight_map.len());
     for file in files {
@@ -50,6 +47,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::fs;
 
     fn shards(map: &serde_json::Value) -> (tempfile::TempDir, Result<Vec<String>, String>) {
         let folder = tempfile::tempdir().unwrap();

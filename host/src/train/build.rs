@@ -44,9 +44,6 @@ pub struct Parts {
 
 impl Parts {
     /// Reads the data and builds the engine.
-    ///
-    /// # Errors
-    /// An invalid setting, shown at its line.
     pub fn build(config: &ResolvedConfig) -> Result<Self, ConfigErrors> {
         Self::build_whole(config, &Ranks::single(), Grid::whole(1), true)
     }
@@ -65,18 +62,12 @@ impl Parts {
     }
 
     /// Reads the data and builds the engine of one of several ranks that evaluate and do not train: each has the whole model.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
     pub fn build_to_evaluate(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, ConfigErrors> {
         Self::build_whole(config, ranks, Grid::whole(ranks.world), false)
     }
 
     /// Checks that the ranks of a layout can train a config as a pipeline. Reads the data, whose shape the model depends on, and creates no
     /// model. Does nothing without a pipeline.
-    ///
-    /// # Errors
-    /// As [`build_on`](Self::build_on).
     pub fn check_stages(config: &ResolvedConfig, grid: Grid) -> Result<(), ConfigErrors> {
         if grid.stages == 1 {
             return Ok(());

@@ -7,15 +7,13 @@ use thiserror::Error;
 
 /// An error that ended a run.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TrainError {
     /// A hook failed under `abort`.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// A step of the loop failed: the model, the data, the optimizer.
     #[error("epoch {epoch}, iteration {iter}: {why}")]
     Step { epoch: u64, iter: u64, why: EngineError },
-    /// Another rank failed or stopped responding.
     #[error("{0}")]
     Rank(String),
     /// The run's files could not be written.

@@ -102,7 +102,7 @@ impl Trainer {
                 self.fire(P::BeforeOptimizerStep)?;
                 self.role(P::OnOptimizerStep)?;
                 self.fire(P::AfterOptimizerStep)?;
-                self.adjust_lr_by_iter()?;
+                self.adjust_lr(false)?;
                 self.gather_losses()?;
                 self.record_iter_time();
                 self.fire_all(&[P::AfterTrainIter, P::AfterIter])?;
@@ -115,7 +115,7 @@ impl Trainer {
                 break;
             }
             if self.enter(EpochStage::Closed) {
-                self.adjust_lr_by_epoch()?;
+                self.adjust_lr(true)?;
                 self.fire_all(&[P::AfterTrainEpoch, P::AfterEpoch])?;
                 self.agree()?;
             }
@@ -231,14 +231,10 @@ impl Trainer {
         self.locate(self.context.end_iteration())
     }
 
-    fn adjust_lr_by_iter(&mut self) -> Result<()> {
-        let by_epoch = self.context.engine.borrow().lr_by_epoch();
-        if by_epoch { Ok(()) } else { self.role(P::OnLrAdjust) }
-    }
-
-    fn adjust_lr_by_epoch(&mut self) -> Result<()> {
-        let by_epoch = self.context.engine.borrow().lr_by_epoch();
-        if by_epoch { self.role(P::OnLrAdjust) } else { Ok(()) }
+    /// At the end of an iteration or of an epoch, whichever the schedule counts.
+    fn adjust_lr(&mut self, is_epoch: bool) -> Result<()> {
+        let is_due = self.context.engine.borrow().lr_by_epoch() == is_epoch;
+        if is_due { self.role(P::OnLrAdjust) } else { Ok(()) }
     }
 
     fn record_iter_time(&self) {

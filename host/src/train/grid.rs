@@ -47,9 +47,6 @@ impl Grid {
 
     /// The layout that a config is written for, where no ranks are started: `ranks` ranks, or else as many copies of the pipeline as
     /// `parallel.data` says.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn planned(config: &ResolvedConfig, ranks: Option<usize>) -> Result<Self, ConfigErrors> {
         let stages = schedule(config)?.stages() as usize;
         let copies = config.parallel.data.map_or(1, |data| data as usize);
@@ -92,9 +89,6 @@ impl Grid {
 }
 
 /// The schedule of a config.
-///
-/// # Errors
-/// An invalid setting.
 pub(crate) fn schedule(config: &ResolvedConfig) -> Result<Schedule, ConfigErrors> {
     let context = ScheduleContext { accumulation: config.train.accumulation };
     let built = config.schedule.build(SCHEDULES, &context);

@@ -85,9 +85,6 @@ pub struct Interrupt {
 impl Interrupt {
     /// Installs the handlers. The first SIGINT, SIGTERM or SIGUSR1 is recorded; a second SIGINT ends the process immediately,
     /// after `tidy` has restored the terminal.
-    ///
-    /// # Errors
-    /// A handler or thread cannot be installed.
     pub fn listen(tidy: fn()) -> io::Result<Self> {
         let interrupt = Self::default();
         for signal in Signal::ALL {

@@ -124,9 +124,6 @@ impl StageParams {
 
     /// Converts the tensors of a saved state that are named after a parameter and had its type to the type that parameters have now: a
     /// run whose precision changed to or from `fp64` keeps its averages.
-    ///
-    /// # Errors
-    /// libtorch reports an error.
     pub(super) fn convert(
         &self,
         state: &mut SavedState,

@@ -47,9 +47,6 @@ impl Stages {
     }
 
     /// Checks that the ranks of a layout can train the model of a config as a pipeline, without creating it.
-    ///
-    /// # Errors
-    /// As [`of_config`](Self::of_config).
     pub(crate) fn check(
         config: &ResolvedConfig,
         data: &DataSpec,

@@ -106,9 +106,6 @@ impl World {
     }
 
     /// Joins the synchronizations that other ranks started without this one, up to number `count`.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn catch_up(&self, count: i64) -> Result<(), TorchError> {
         while self.sync_count.get() < count {
             self.sync_count.set(self.sync_count.get() + 1);

@@ -87,9 +87,6 @@ impl World {
     }
 
     /// A process group for the engine: the ranks that pass the same `number`, with `place` as their position in it.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn group(
         &self,
         name: &'static str,
@@ -101,9 +98,6 @@ impl World {
     }
 
     /// Connections for numbers between the same ranks.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn mesh(&self, name: &'static str, number: usize, place: Rank) -> Result<Mesh, TorchError> {
         Mesh::join(&self.store.below(&number.to_string())?, &self.member(place), name)
     }
@@ -131,17 +125,11 @@ impl World {
     }
 
     /// Replaces each number by its maximum over all ranks.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn agree<const N: usize>(&self, numbers: [i64; N]) -> Result<[i64; N], TorchError> {
         self.with(|groups| groups.mesh.reduce(numbers, i64::max))
     }
 
     /// The bytes of every rank, in the order of ranks.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn exchange(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TorchError> {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
     }
@@ -168,9 +156,6 @@ impl World {
     }
 
     /// The sum of the numbers of all ranks.
-    ///
-    /// # Errors
-    /// Another rank failed or timed out.
     pub fn summed(&self, started: PendingNumbers<f64, 1>) -> Result<f64, TorchError> {
         let [sum] = self.with(|groups| groups.mesh.finish(started, |one, other| one + other))?;
         Ok(sum)
@@ -194,9 +179,6 @@ impl World {
     }
 
     /// Publishes a note for the other ranks.
-    ///
-    /// # Errors
-    /// The store does not answer.
     pub fn leave_note(&self, key: &str, note: &[u8]) -> Result<(), TorchError> {
         let (key, note) = (format!("note/{key}"), note.to_owned());
         self.ask(move |store| store.set(&key, &note))

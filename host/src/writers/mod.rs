@@ -30,23 +30,14 @@ use std::path::{Component, Path, PathBuf};
 /// A destination of scalars, images and texts.
 pub trait Writer {
     /// Writes the scalars that are pending.
-    ///
-    /// # Errors
-    /// It could not write.
     fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError>;
 
     /// Records the pending scalars, in a writer that keeps every value; they may be written later.
-    ///
-    /// # Errors
-    /// It could not record them.
     fn record(&mut self, _events: &EventStorage, _progress: &Progress) -> Result<(), RunDirError> {
         Ok(())
     }
 
     /// Writes the pending images, histograms and texts, each with the iteration in which it was logged.
-    ///
-    /// # Errors
-    /// It could not write.
     fn write_media(&mut self, _media: &Media) -> Result<(), RunDirError> {
         Ok(())
     }
@@ -63,9 +54,6 @@ pub trait Writer {
     fn redraw(&mut self, _events: &EventStorage, _progress: &Progress) {}
 
     /// Called when nothing more will be written.
-    ///
-    /// # Errors
-    /// Something that it accepted could not be written.
     fn finish(&mut self) -> Result<(), RunDirError> {
         Ok(())
     }
@@ -85,9 +73,6 @@ pub trait Writer {
 
     /// Its position: everything accepted so far is before this mark. Called at each checkpoint, so it must not wait for
     /// the disk.
-    ///
-    /// # Errors
-    /// What it accepted cannot be written.
     fn mark(&mut self) -> Result<Json, RunDirError> {
         Ok(Json::Null)
     }
@@ -100,9 +85,6 @@ pub trait Writer {
 
     /// Truncates to a mark; without one, to the beginning. A resumed run
     /// writes those iterations again. Called before the first write.
-    ///
-    /// # Errors
-    /// The file cannot be truncated.
     fn rewind(&mut self, _mark: Option<&Json>) -> Result<(), RunDirError> {
         Ok(())
     }
@@ -225,9 +207,6 @@ impl Writers {
     }
 
     /// Calls `record` of each; returns the first error after all were called.
-    ///
-    /// # Errors
-    /// One of them could not record.
     pub fn record(
         &mut self,
         events: &EventStorage,
@@ -252,9 +231,6 @@ impl Writers {
     }
 
     /// Closes each; returns the first error after all were called.
-    ///
-    /// # Errors
-    /// Something that a writer accepted could not be written.
     pub fn finish(&mut self) -> Result<(), RunDirError> {
         let is_held = self.is_held;
         self.each(|writer| if is_held { writer.abandon() } else { writer.finish() })
@@ -282,9 +258,6 @@ impl Writers {
     }
 
     /// The files that the marks are about, to sync them.
-    ///
-    /// # Errors
-    /// A file handle could not be duplicated.
     pub fn files(&self) -> Result<Vec<(PathBuf, File)>, RunDirError> {
         let files = self.all.iter().filter_map(|writer| writer.file());
         let again = |(path, file): (&Path, &File)| {
@@ -305,9 +278,6 @@ impl Writers {
     }
 
     /// Rewinds each writer to its mark, where the run continues.
-    ///
-    /// # Errors
-    /// The file cannot be truncated.
     pub fn begin(&mut self) -> Result<(), RunDirError> {
         if std::mem::take(&mut self.is_held) {
             let marks = self.rewound_to.clone().unwrap_or_default();

@@ -55,9 +55,6 @@ pub(super) struct RecordFile<D = File> {
 
 impl RecordFile {
     /// A file that is open for appending.
-    ///
-    /// # Errors
-    /// Its length cannot be read.
     pub(super) fn new(path: &Path, file: File) -> Result<Self, RunDirError> {
         let end = file.metadata().map_err(RunDirError::io("inspect", path))?.len();
         Ok(Self::on(path, file, end))
@@ -163,18 +160,12 @@ impl<D: Disk> RecordFile<D> {
     }
 
     /// The end of the last record, once all of them are written.
-    ///
-    /// # Errors
-    /// They cannot be written.
     pub(super) fn settle(&mut self) -> Result<u64, RunDirError> {
         self.attempt().map_err(RunDirError::io("write", &self.path))?;
         Ok(self.end)
     }
 
     /// Truncates the file to `length` bytes and drops waiting records; returns how many bytes are missing.
-    ///
-    /// # Errors
-    /// It cannot be truncated.
     pub(super) fn rewind(&mut self, length: u64) -> Result<u64, RunDirError> {
         let end = self.end.min(length);
         self.disk.cut(end).map_err(RunDirError::io("shorten", &self.path))?;

@@ -1,8 +1,7 @@
 //! How the process of a supervised run ended, and whether it exited by itself.
 
 use crate::launch::RankFailure;
-use crate::run::COMPLETED;
-use serde_json::Value as Json;
+use crate::run::{COMPLETED, json_file};
 use signal_hook::low_level::signal_name;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -56,8 +55,7 @@ pub(super) fn has_succeeded(run: &Path) -> bool {
 }
 
 fn outcome(run: &Path) -> Option<String> {
-    let record: Json = serde_json::from_slice(&std::fs::read(run.join("run.json")).ok()?).ok()?;
-    record["outcome"].as_str().map(str::to_owned)
+    json_file::record(run)?["outcome"].as_str().map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(super) enum Decision {
 /// The crashes of a run so far.
 pub(super) struct CrashHistory {
     most: u32,
-    crashes: Vec<Crash>,
+    pub(super) crashes: Vec<Crash>,
     left_out: Vec<String>,
 }
 
@@ -52,10 +52,6 @@ impl CrashHistory {
     /// The number of restarts.
     pub(super) fn restarts(&self) -> u32 {
         u32::try_from(self.crashes.len()).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn crashes(&self) -> &[Crash] {
-        &self.crashes
     }
 
     /// The hooks that are left out.

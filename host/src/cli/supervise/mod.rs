@@ -13,7 +13,7 @@ use crate::launch::{Launch, Outcome, Streams, Style};
 use crate::plugins::crash;
 use crate::ranks::Ranks;
 use crate::report;
-use crate::run::{atomic, checkpoint};
+use crate::run::{atomic, checkpoint, json_file};
 use crate::stdio;
 use death::{Death, has_succeeded};
 use decide::{Crash, CrashHistory, Decision};
@@ -81,7 +81,7 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
 
 /// The exit code after a failure, or `Err` for a restart.
 fn after(death: &Death, note: Option<&RunNote>, history: &mut CrashHistory) -> Result<u8, ()> {
-    let report = note.and_then(|note| report_of(&note.run));
+    let report = note.and_then(|note| json_file::read::<Json>(&note.run.join(crash::FILE)).ok());
     // An error, not a crash: the child has reported it, and would fail in the same way again.
     if report.is_none() && death.is_clean(note.map(|note| note.run.as_path())) {
         return Ok(death.code);
@@ -119,11 +119,6 @@ fn own_args(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     kept
 }
 
-/// The report of the last crash. The next start renames it.
-fn report_of(run: &Path) -> Option<Json> {
-    serde_json::from_slice(&std::fs::read(run.join(crash::FILE)).ok()?).ok()
-}
-
 /// The iteration of the newest checkpoint; 0 without one.
 fn newest_iter(run: &Path) -> u64 {
     checkpoint::newest_state(&run.join("checkpoints")).map_or(0, |state| state.position.iter)
@@ -149,7 +144,7 @@ fn note_crash(run: &Path, crash: &Crash) {
 
 /// Records all crashes of a run in `run.json` and in the report.
 fn record(run: &Path, history: &CrashHistory) {
-    if history.restarts() == 0 && history.crashes().is_empty() {
+    if history.restarts() == 0 && history.crashes.is_empty() {
         return;
     }
     change_record(run, |record| record["supervised"] = history.to_json());
@@ -159,13 +154,10 @@ fn record(run: &Path, history: &CrashHistory) {
 }
 
 fn change_record(run: &Path, change: impl FnOnce(&mut Json)) {
-    let path = run.join("run.json");
-    let record = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let mut record: Json = record.unwrap_or_else(|| json!({}));
+    let mut record = json_file::record(run).unwrap_or_else(|| json!({}));
     change(&mut record);
-    let mut text = serde_json::to_string_pretty(&record).unwrap_or_default();
-    text.push('\n');
-    if let Err(error) = atomic::write(&path, text.as_bytes()) {
+    let text = json_file::pretty(&record);
+    if let Err(error) = atomic::write(&run.join("run.json"), text.as_bytes()) {
         tracing::warn!("{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The file in which a supervised run reports its run directory to the supervisor.
 
 use crate::job::Job;
-use crate::run::{RunDir, atomic};
+use crate::run::{RunDir, atomic, json_file};
 use hookrack_plugin_api::OnError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) struct RunNote {
 impl RunNote {
     /// Reads the file; `None` if the run has not written it.
     pub(super) fn read(file: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+        json_file::read(file).ok()
     }
 
     /// Whether the run may continue without a hook: its policy is not `abort`, and it has no role.

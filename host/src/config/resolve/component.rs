@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use crate::config::check::Scope;
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::fixed::{ComponentSection, SCHEDULE};
 use crate::config::origin::Origin;
 use crate::config::tree::{Node, Table};
@@ -61,8 +61,8 @@ impl Resolver<'_> {
         let known = |name: &&str| !self.catalog.named(section.kind, name).is_empty();
         let default = section.default_type.filter(known);
         if default.is_none() {
-            let (at, section) = (self.file.origin.clone(), section.key.to_owned());
-            self.checker.errors.push(ConfigError::MissingSection { at, section });
+            let section = section.key.to_owned();
+            self.checker.errors.add(&self.file.origin, Fault::MissingSection { section });
         }
         default
     }

@@ -3,7 +3,7 @@
 use super::Resolver;
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::fixed;
 use crate::config::origin::Origin;
 use crate::config::resolved::{DataSection, DataSplit};
@@ -25,8 +25,8 @@ impl Resolver<'_> {
         let tests = section.table.node(fixed::TESTS);
         let tests = tests.map_or_else(Vec::new, |node| self.named_tests(node, &mut tree));
         if splits[0].is_none() {
-            let (at, section) = (section.at.clone(), "data.train".to_owned());
-            self.checker.errors.push(ConfigError::MissingSection { at, section });
+            let missing = Fault::MissingSection { section: "data.train".into() };
+            self.checker.errors.add(section.at, missing);
         }
         self.tree.push_node("data", Node::table(tree, section.at.clone()));
         let [train, val, test, pred] = std::mem::take(&mut splits);
@@ -49,8 +49,8 @@ impl Resolver<'_> {
         let mut named = Table::default();
         for entry in &table.entries {
             if !name::is_name(&entry.key) {
-                let (at, name) = (entry.key_origin.clone(), brief(&entry.key));
-                self.checker.errors.push(ConfigError::BadName { at, name });
+                let name = brief(&entry.key);
+                self.checker.errors.add(&entry.key_origin, Fault::BadName { name });
             }
             let path = format!("data.tests.{}", entry.key);
             let split = self.split(&path, &entry.key, &entry.node, &mut named);

@@ -7,7 +7,7 @@ use hookrack_plugin_api::{Choice, Param, Presence, Value};
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
 use crate::config::check::{Scope, brief};
-use crate::config::error::ConfigError;
+use crate::config::error::{ConfigError, Fault};
 use crate::config::fixed;
 use crate::config::locate;
 use crate::config::origin::Origin;
@@ -134,12 +134,14 @@ impl<'a> Resolver<'a> {
             (Some(node), _) => self.checker.wrong_type(node, &scope.key("type"), "a string".into()),
             (None, Some(type_name)) => Some(Node::str(type_name, Origin::Default)),
             (None, None) => {
-                self.checker.errors.push(ConfigError::MissingKey {
-                    at: at.clone(),
-                    key: "type".into(),
-                    table: scope.shown.clone(),
-                    doc: fixed::type_doc(kind),
-                });
+                self.checker.errors.add(
+                    at,
+                    Fault::MissingKey {
+                        key: "type".into(),
+                        table: scope.shown.clone(),
+                        doc: fixed::type_doc(kind),
+                    },
+                );
                 None
             }
         }
@@ -179,13 +181,15 @@ impl<'a> Resolver<'a> {
         let inside: Vec<&CatalogEntry> =
             catalog.of(kind).filter(|entry| is_from(entry, &path)).collect();
         inside.iter().find(|entry| entry.answers_to(name)).copied().ok_or_else(|| {
-            ConfigError::NotInLibrary {
-                at: at.clone(),
-                kind,
-                name: brief(name),
-                library: written.to_owned(),
-                provides: inside.iter().map(|entry| entry.name.clone()).collect(),
-            }
+            ConfigError::at(
+                at,
+                Fault::NotInLibrary {
+                    kind,
+                    name: brief(name),
+                    library: written.to_owned(),
+                    provides: inside.iter().map(|entry| entry.name.clone()).collect(),
+                },
+            )
         })
     }
 
@@ -211,8 +215,8 @@ impl<'a> Resolver<'a> {
                 }
                 let paths = several.iter().filter_map(|entry| entry.source.library());
                 let libraries = paths.map(|path| shorten(path, self.checker.current)).collect();
-                let (at, name) = (at.clone(), name.to_owned());
-                Err(ConfigError::AmbiguousType { at, kind, name, libraries })
+                let name = name.to_owned();
+                Err(ConfigError::at(at, Fault::AmbiguousType { kind, name, libraries }))
             }
         }
     }
@@ -221,17 +225,19 @@ impl<'a> Resolver<'a> {
         let standing_in = self.catalog.metric_hooks().iter().filter(|_| kind == Kind::Hook);
         let names = self.catalog.of(kind).flat_map(CatalogEntry::names);
         let names = names.chain(standing_in.map(|hook| hook.name.as_str()));
-        ConfigError::UnknownType {
-            at: at.clone(),
-            kind,
-            name: brief(name),
-            nearest: nearest(name, names).map(str::to_owned),
-            searched: if kind.comes_from_libraries() {
-                self.folders.searched()
-            } else {
-                Vec::new()
+        ConfigError::at(
+            at,
+            Fault::UnknownType {
+                kind,
+                name: brief(name),
+                nearest: nearest(name, names).map(str::to_owned),
+                searched: if kind.comes_from_libraries() {
+                    self.folders.searched()
+                } else {
+                    Vec::new()
+                },
             },
-        }
+        )
     }
 
     /// The library of an entry, as written in the resolved config.

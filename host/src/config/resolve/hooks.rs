@@ -6,7 +6,7 @@ use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
 use crate::config::entries::MemberEntry;
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::fixed::{MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
@@ -66,7 +66,7 @@ impl Resolver<'_> {
         let catalog = self.catalog;
         let mut resolved = Vec::new();
         let mut tree = Table::default();
-        for default in catalog.default_hooks() {
+        for default in &catalog.default_hooks {
             let written = section.table.node(&default.key);
             let Some(node) = enabled(written) else {
                 tree.entries.extend(section.table.entry(&default.key).cloned());
@@ -94,14 +94,17 @@ impl Resolver<'_> {
 
     fn unknown_default_hooks(&mut self, table: &Table) {
         let valid: Vec<_> =
-            self.catalog.default_hooks().iter().map(|hook| hook.key.clone()).collect();
+            self.catalog.default_hooks.iter().map(|hook| hook.key.clone()).collect();
         for entry in table.entries.iter().filter(|entry| !valid.contains(&entry.key)) {
-            self.checker.errors.push(ConfigError::UnknownDefaultHook {
-                at: entry.key_origin.clone(),
-                key: entry.key.clone(),
-                nearest: nearest(&entry.key, valid.iter().map(String::as_str)).map(str::to_owned),
-                valid: valid.clone(),
-            });
+            self.checker.errors.add(
+                &entry.key_origin,
+                Fault::UnknownDefaultHook {
+                    key: entry.key.clone(),
+                    nearest: nearest(&entry.key, valid.iter().map(String::as_str))
+                        .map(str::to_owned),
+                    valid: valid.clone(),
+                },
+            );
         }
     }
 
@@ -155,8 +158,8 @@ impl Resolver<'_> {
         });
         let is_computed = given("on_train_forward") && (!evaluates || given("on_val_forward"));
         if root.node("loss").is_none() && !is_computed {
-            let (at, section) = (self.file.origin.clone(), "loss".to_owned());
-            self.checker.errors.push(ConfigError::MissingSection { at, section });
+            let missing = Fault::MissingSection { section: "loss".into() };
+            self.checker.errors.add(&self.file.origin, missing);
         }
     }
 
@@ -169,13 +172,15 @@ impl Resolver<'_> {
                 else {
                     continue;
                 };
-                self.checker.errors.push(ConfigError::TwoProviders {
-                    role: role.clone(),
-                    first_name: first.hook.name.clone(),
-                    first: first.hook.origin.clone(),
-                    second_name: second.hook.name.clone(),
-                    second: second.hook.origin.clone(),
-                });
+                self.checker.errors.add(
+                    &second.hook.origin,
+                    Fault::TwoProviders {
+                        role: role.clone(),
+                        first_name: first.hook.name.clone(),
+                        first: first.hook.origin.clone(),
+                        second_name: second.hook.name.clone(),
+                    },
+                );
                 break;
             }
         }

@@ -6,7 +6,7 @@
 
 use super::Resolver;
 use crate::config::catalog::{Companion, MetricHook};
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::Phase;
 
@@ -25,7 +25,7 @@ impl<'a> Resolver<'a> {
     /// The metric that a hook entry brings with it.
     pub(super) fn companion(&self, node: &Node) -> Option<&'a Companion> {
         let name = node.as_table()?.node("type")?.as_str()?;
-        self.catalog.companions().iter().find(|companion| companion.hook == name)
+        self.catalog.companions.iter().find(|companion| companion.hook == name)
     }
 
     /// The same entry as `[[metrics]]` would have it.
@@ -45,12 +45,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn metric_missing(&mut self, node: &Node, hook: &MetricHook) -> Option<Node> {
-        self.checker.errors.push(ConfigError::MissingKey {
-            at: node.origin.clone(),
-            key: hook.key.clone(),
-            table: format!("[[custom_hooks]] of type {}", hook.name),
-            doc: "the type of a metric".into(),
-        });
+        self.checker.errors.add(
+            &node.origin,
+            Fault::MissingKey {
+                key: hook.key.clone(),
+                table: format!("[[custom_hooks]] of type {}", hook.name),
+                doc: "the type of a metric".into(),
+            },
+        );
         None
     }
 }

@@ -16,7 +16,7 @@ mod weights;
 
 use super::catalog::Catalog;
 use super::check::{Checker, Scope};
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigErrors, Fault};
 use super::file::ConfigFile;
 use super::fixed;
 use super::locate::Folders;
@@ -68,9 +68,9 @@ impl<'a> Resolver<'a> {
         for entry in &self.file.root.entries {
             let known = fixed::TOP_LEVEL.contains(&entry.key.as_str());
             if !known && !self.checker.errors.is_full() {
-                let (at, key) = (entry.key_origin.clone(), entry.key.clone());
-                let nearest = nearest(&key, fixed::TOP_LEVEL);
-                self.checker.errors.push(ConfigError::UnknownSection { at, key, nearest });
+                let (key, nearest) = (entry.key.clone(), nearest(&entry.key, fixed::TOP_LEVEL));
+                let unknown = Fault::UnknownSection { key, nearest };
+                self.checker.errors.add(&entry.key_origin, unknown);
             }
         }
     }
@@ -162,9 +162,7 @@ impl<'a> Resolver<'a> {
             // A missing key has already been reported.
             Err(_) if !self.checker.errors.is_empty() => None,
             Err(why) => {
-                let (at, key, why) = (at.clone(), key.to_owned(), why.to_string());
-                let help = "`hookrack config --schema` lists every key and its type".to_owned();
-                self.checker.errors.push(ConfigError::Refused { at, key, why, help });
+                self.checker.errors.add(at, Fault::unreadable_section(key, &why));
                 None
             }
         }
@@ -193,8 +191,7 @@ impl<'a> Resolver<'a> {
 
     fn run_name(&mut self, node: &Node) {
         if let Some(name) = node.as_str().filter(|name| !is_name(name)) {
-            let (at, name) = (node.origin.clone(), name.to_owned());
-            self.checker.errors.push(ConfigError::BadName { at, name });
+            self.checker.errors.add(&node.origin, Fault::BadName { name: name.to_owned() });
         }
     }
 

@@ -4,7 +4,7 @@ use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
 use crate::config::check::Monitor;
 use crate::config::entries::MemberEntry;
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::scalars::{LOSS_SCALING, Scalars};
 use crate::config::sections::{Precision, TrainSection};
 use crate::config::tree::Node;
@@ -57,12 +57,14 @@ impl Resolver<'_> {
             let names: Vec<String> = metric.phases.iter().flat_map(of_phase).flatten().collect();
             let taken = |name: &String| logged.iter().find(|(known, _)| known == name);
             if let Some((name, other)) = names.iter().find_map(taken) {
-                self.checker.errors.push(ConfigError::Refused {
-                    at: metric.origin.clone(),
-                    key: name.clone(),
-                    why: format!("the {other} and the {source} would both log it"),
-                    help: "give the metric another name: `name = \"…\"`".to_owned(),
-                });
+                self.checker.errors.add(
+                    &metric.origin,
+                    Fault::Refused {
+                        key: name.clone(),
+                        why: format!("the {other} and the {source} would both log it"),
+                        help: "give the metric another name: `name = \"…\"`".to_owned(),
+                    },
+                );
             }
             logged.extend(names.into_iter().map(|name| (name, source.clone())));
         }
@@ -87,7 +89,7 @@ impl Resolver<'_> {
             let Err(unknown) = scalars.expect(&name) else { continue };
             if unknown.is_sure {
                 let unknown = Box::new(unknown);
-                self.checker.errors.push(ConfigError::NotLogged { at, key, name, unknown });
+                self.checker.errors.add(&at, Fault::NotLogged { key, name, unknown });
                 continue;
             }
             let meant = unknown.nearest.map(|meant| format!("; did you mean `{meant}`?"));

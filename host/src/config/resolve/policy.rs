@@ -9,7 +9,7 @@ use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::entries::{MemberEntry, OnSlow, TimeLimit};
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::fixed::{INTERVAL, MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
@@ -67,8 +67,7 @@ impl Resolver<'_> {
         };
         let name = node.as_str().unwrap_or_default();
         if is_number(name) || !is_name(name) {
-            let (at, name) = (node.origin.clone(), brief(name));
-            self.checker.errors.push(ConfigError::BadName { at, name });
+            self.checker.errors.add(&node.origin, Fault::BadName { name: brief(name) });
         }
         node.clone()
     }
@@ -83,13 +82,8 @@ impl Resolver<'_> {
         for (index, &(kind, name, origin, _)) in named.iter().enumerate() {
             let earlier = named[..index].iter().find(|(_, earlier, ..)| *earlier == name);
             let Some(&(first_kind, _, first, _)) = earlier else { continue };
-            self.checker.errors.push(ConfigError::DuplicateName {
-                at: origin.clone(),
-                kind,
-                name: name.clone(),
-                first: first.clone(),
-                first_kind,
-            });
+            let (name, first) = (name.clone(), first.clone());
+            self.checker.errors.add(origin, Fault::DuplicateName { kind, name, first, first_kind });
         }
     }
 
@@ -114,8 +108,8 @@ impl Resolver<'_> {
         let level = Level::from_name(name).map(|level| level.0);
         if level.is_none() {
             let names = Level::NAMED.map(|(name, _)| name);
-            let (at, nearest, name) = (at.clone(), nearest(name, names), brief(name));
-            self.checker.errors.push(ConfigError::UnknownLevel { at, name, nearest });
+            let (nearest, name) = (nearest(name, names), brief(name));
+            self.checker.errors.add(at, Fault::UnknownLevel { name, nearest });
         }
         level
     }
@@ -139,11 +133,10 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        let at = node.origin.clone();
         match read {
             Ok(every) => Some((every, Some(node.clone()))),
             Err(fault) => {
-                self.checker.errors.push(ConfigError::BadCadence { at, key, fault });
+                self.checker.errors.add(&node.origin, Fault::BadCadence { key, fault });
                 None
             }
         }
@@ -166,7 +159,7 @@ impl Resolver<'_> {
         let phases: Vec<Phases> = read.into_iter().collect::<Option<_>>()?;
         let phases = phases.into_iter().fold(Phases::default(), Phases::union);
         if phases.is_empty() {
-            self.checker.errors.push(ConfigError::NoPhase { at: node.origin.clone(), key });
+            self.checker.errors.add(&node.origin, Fault::NoPhase { key });
             return None;
         }
         Some((phases, phases_node(phases, &node.origin)))
@@ -179,9 +172,8 @@ impl Resolver<'_> {
         };
         let phases = Phases::of_name(name);
         if phases.is_none() {
-            let (at, nearest) = (node.origin.clone(), nearest(name, PHASE_NAMES));
-            let name = brief(name);
-            self.checker.errors.push(ConfigError::UnknownPhase { at, name, nearest });
+            let (nearest, name) = (nearest(name, PHASE_NAMES), brief(name));
+            self.checker.errors.add(&node.origin, Fault::UnknownPhase { name, nearest });
         }
         phases
     }

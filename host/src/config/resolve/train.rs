@@ -1,7 +1,7 @@
 //! `[train]`: how long and how to train.
 
 use super::Resolver;
-use crate::config::error::ConfigError;
+use crate::config::error::Fault;
 use crate::config::origin::Origin;
 use crate::config::sections::{Device, TrainSection};
 use crate::config::tree::{Entry, Item, Node, Table};
@@ -21,19 +21,21 @@ impl Resolver<'_> {
 
     fn some_limit(&mut self, written: &Table, at: &Origin) {
         if ["max_epochs", "max_iters"].iter().all(|key| written.entry(key).is_none()) {
-            self.checker.errors.push(ConfigError::NoLimit { at: at.clone() });
+            self.checker.errors.add(at, Fault::NoLimit);
         }
     }
 
     fn known_device(&mut self, table: &Table) {
         let Some(node) = table.node("device") else { return };
         if node.as_str().is_some_and(|name| Device::from_name(name).is_none()) {
-            self.checker.errors.push(ConfigError::Refused {
-                at: node.origin.clone(),
-                key: "train.device".into(),
-                why: "no device has this name".into(),
-                help: "write \"cpu\", \"cuda\", or \"cuda:1\" for the second of several".into(),
-            });
+            self.checker.errors.add(
+                &node.origin,
+                Fault::Refused {
+                    key: "train.device".into(),
+                    why: "no device has this name".into(),
+                    help: "write \"cpu\", \"cuda\", or \"cuda:1\" for the second of several".into(),
+                },
+            );
         }
     }
 
@@ -41,7 +43,7 @@ impl Resolver<'_> {
         let load_from = written.entry("load_from").map(|entry| entry.key_origin.clone());
         let weights = self.file.root.entry("weights").map(|entry| entry.key_origin.clone());
         if let (Some(load_from), Some(weights)) = (load_from, weights) {
-            self.checker.errors.push(ConfigError::TwoWeights { load_from, weights });
+            self.checker.errors.add(&load_from, Fault::TwoWeights { weights });
         }
     }
 }

@@ -10,21 +10,10 @@ use crate::config::{
 };
 
 pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
-    CatalogEntry {
-        name: name.into(),
-        aliases: Vec::new(),
-        doc: format!("The {name}."),
-        params,
-        is_open: false,
-        source: Source::BuiltIn,
-        rank: 0,
-        hook: None,
-        roles: Vec::new(),
-        scalars: Some(Vec::new()),
-    }
+    CatalogEntry::new(name, &format!("The {name}."), params)
 }
 
-pub(super) fn param(name: &str, ty: ParamType, presence: Presence) -> Param {
+pub(in crate::config) fn param(name: &str, ty: ParamType, presence: Presence) -> Param {
     let (doc, aliases) = (format!("the {name}"), Vec::new());
     Param { name: name.into(), aliases, doc, ty, presence, min: None, max: None }
 }
@@ -158,10 +147,10 @@ pub(super) fn catalog(libraries: &[PathBuf]) -> Catalog {
         catalog.add_metric_hook(MetricHook { name, key, metric });
     }
     let (hook, metric) = ("LossHook".into(), "Loss".into());
-    catalog.add_companion(Companion { hook, metric });
+    catalog.companions.push(Companion { hook, metric });
     for (key, type_name, level) in defaults {
         let (key, type_name) = (key.into(), type_name.into());
-        catalog.add_default_hook(DefaultHook { key, type_name, level });
+        catalog.default_hooks.push(DefaultHook { key, type_name, level });
     }
     catalog
 }

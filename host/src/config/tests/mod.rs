@@ -14,6 +14,8 @@ use super::origin::{Document, DocumentKind};
 use super::parse::parse_document;
 use super::tree::Node;
 
+pub(in crate::config) use catalog::param;
+
 /// A catalogue of built-in things.
 pub(in crate::config) fn sample_catalog() -> super::Catalog {
     catalog::catalog(&[])

@@ -291,14 +291,6 @@ fn every_value_knows_where_it_came_from() {
 }
 
 #[test]
-fn the_host_refuses_a_value_at_its_place() {
-    let config = resolve("train.precision = 'bf16'").unwrap();
-    let refused = config.refuse("train.precision", "bf16 is not available yet", "use \"fp32\"");
-    let text = refused.to_string();
-    assert!(text.contains("c.toml:7:19") && text.contains("= help: use \"fp32\""), "{text}");
-}
-
-#[test]
 fn text_from_a_file_does_not_steer_the_terminal() {
     let error = resolve("[train]\nmode = \"\\u001b[31mred\"\n").unwrap_err();
     assert!(!error.contains('\u{1b}'), "{error}");

@@ -2,6 +2,7 @@
 
 use super::modules::Frame;
 use super::report::{self, CrashInfo};
+use super::signals::{action, set_handler};
 use super::{Prepared, begin_report, prepared, stack};
 use libc::siginfo_t;
 use std::ffi::{c_int, c_void};
@@ -57,25 +58,8 @@ pub(super) fn install() {
     set_handler(libc::SIGXFSZ, on_limit as *const () as usize, libc::SA_RESTART);
 }
 
-/// Sets what happens at a signal. The handlers keep to what is allowed in one.
-fn set_handler(signal: c_int, handler: usize, flags: c_int) {
-    // SAFETY: `action` is whole.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler;
-        action.sa_flags = flags;
-        libc::sigaction(signal, &raw const action, ptr::null_mut());
-    }
-}
-
 fn has_default_action(signal: c_int) -> bool {
-    // SAFETY: a C struct of numbers and pointers, for which zeros will do, and which the call fills.
-    let action = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, ptr::null(), &raw mut action);
-        action
-    };
-    action.sa_sigaction == libc::SIG_DFL
+    action(signal).is_none_or(|action| action.sa_sigaction == libc::SIG_DFL)
 }
 
 extern "C" fn on_limit(_signal: c_int) {}

@@ -27,7 +27,19 @@ impl SignalGuard {
     }
 }
 
-fn action(signal: c_int) -> Option<libc::sigaction> {
+/// Sets what happens at a signal. The handlers keep to what is allowed in one.
+pub(super) fn set_handler(signal: c_int, handler: usize, flags: c_int) {
+    // SAFETY: a C struct of numbers and pointers, for which zeros will do, and which is whole before the call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler;
+        action.sa_flags = flags;
+        libc::sigaction(signal, &raw const action, ptr::null_mut());
+    }
+}
+
+/// What happens at a signal.
+pub(super) fn action(signal: c_int) -> Option<libc::sigaction> {
     // SAFETY: a C struct of numbers and pointers, for which zeros will do, and which the call fills.
     let (done, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

@@ -1,6 +1,7 @@
 //! The stack of a thread as addresses: of the one that crashed, and of the training thread while it does not return.
 
 use super::modules::Frame;
+use super::signals::set_handler;
 use super::{Prepared, prepared};
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -26,13 +27,8 @@ pub(super) fn prepare() {
     let _ = addresses(&mut [ptr::null_mut(); 4]);
     // SAFETY: asks for a number.
     TRAINING.store(unsafe { libc::gettid() }, Ordering::Relaxed);
-    // SAFETY: `action` is whole, and the handler keeps to what is allowed in one.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_question as *const () as usize;
-        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-        libc::sigaction(question(), &raw const action, ptr::null_mut());
-    }
+    let flags = libc::SA_RESTART | libc::SA_ONSTACK;
+    set_handler(question(), on_question as *const () as usize, flags);
 }
 
 /// The signal that asks the training thread for its stack: one that nobody else uses, as glibc's own are below.

@@ -9,9 +9,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, IntoRawFd as _};
 
 /// Why the system's loader refused a library.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
-    /// A library that it is linked to is not there.
     #[error(
         "needs {library}, which is not on this machine: install it, or put its folder into LD_LIBRARY_PATH"
     )]
@@ -22,12 +21,10 @@ pub enum OpenError {
          put the folder into LD_LIBRARY_PATH, or link {library} statically"
     )]
     DependencyBeside { library: String },
-    /// A library that it is linked to is there, but too old.
     #[error(
         "needs {version} of {library}, which is older here: build it on this machine, or on an older one"
     )]
     OldDependency { library: String, version: String },
-    /// It uses a symbol that no library defines.
     #[error("undefined symbol {symbol}: link it with the library that defines it")]
     UndefinedSymbol { symbol: String },
     /// Not enough memory for a copy of it, or the kernel does not support files in memory.

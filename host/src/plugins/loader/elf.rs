@@ -11,26 +11,20 @@ const ENTRY_SIZE: usize = 56;
 
 /// Why a file is not a library that this host can load.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ElfError {
-    /// There is nothing in it.
     #[error("the file is empty: build or copy it again")]
     Empty,
-    /// It is something else.
     #[error(
         "not an ELF shared library, but {looks_like}: use the .so file that the build produced"
     )]
     NotElf { looks_like: &'static str },
-    /// It is for another machine.
     #[error("built for {built_for}, this host is {host}: rebuild it for {host}")]
     Foreign { built_for: String, host: String },
-    /// It is another kind of ELF file.
     #[error("{kind}, not a shared library: {fix}")]
     NotShared { kind: &'static str, fix: &'static str },
-    /// A part of it is missing.
     #[error("truncated: ends at byte {size}, its {part} need {need}: build or copy it again")]
     Truncated { size: usize, part: &'static str, need: u64 },
-    /// Its headers contradict themselves.
     #[error("damaged: {what}: build or copy it again")]
     Damaged { what: String },
 }

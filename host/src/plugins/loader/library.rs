@@ -91,9 +91,6 @@ macro_rules! kind_of_table {
     ($ty:ident, $table:ident, $manifest:ident, $info:ident) => {
         impl $ty {
             /// A type that the host itself offers, which passes the same checks as a library's.
-            ///
-            /// # Errors
-            /// Its table or manifest is broken.
             pub fn built_in(table: &'static $table) -> Result<Self, LoadError> {
                 let checked = table::built_in(table).map_err(Refusal::from);
                 let manifest = checked.and_then(|table| {

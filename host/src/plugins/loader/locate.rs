@@ -13,18 +13,14 @@ const LONGEST_TEXT: u64 = 16 << 20;
 
 /// Why a path cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum LocateError {
-    /// There is nothing under that name.
     #[error("no such file: check the name, and that the library was built and copied there")]
     Missing,
-    /// A folder to search does not exist.
     #[error("no such folder: check `plugins.dirs`")]
     NoFolder,
-    /// It is not a folder.
     #[error("not a folder: `plugins.dirs` lists folders, a single library is named by `library`")]
     NotAFolder,
-    /// A link points to nothing.
     #[error("a link to {}, which does not exist: fix the link", .target.display())]
     BrokenLink { target: PathBuf },
     /// A folder on the way cannot be entered, or the links go round in circles.
@@ -34,21 +30,16 @@ pub enum LocateError {
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ReadError {
-    /// It is a folder.
     #[error("is a folder, not a library: name a file in it, or list the folder in `plugins.dirs`")]
     Folder,
-    /// It is a pipe, a socket or a device.
     #[error("is a pipe, a socket or a device, not a library file")]
     NotAFile,
-    /// It is absurdly large.
     #[error("has {size} bytes, more than any library: use the .so file that the build produced")]
     TooLarge { size: u64 },
-    /// The user that runs the host may not read it.
     #[error("is not readable by this user: check its permissions (chmod a+r)")]
     Forbidden,
-    /// The disk or the network says no.
     #[error("cannot be read: {cause}")]
     Io { cause: io::Error },
 }

@@ -57,17 +57,11 @@ static MAPPED: Mutex<BTreeMap<(PathBuf, String), Arc<Library>>> = Mutex::new(BTr
 /// Loads a library, or returns the one loaded from this path before, if it is still the same file.
 ///
 /// The library's initializers run in here, and it is never unloaded.
-///
-/// # Errors
-/// The step that refused it, in one line.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
     map(&image(path, None)?)
 }
 
 /// The steps before the library runs. With `folders`, without links, a link that leads out of them is refused.
-///
-/// # Errors
-/// The step that refused it, in one line.
 pub fn image(path: &Path, folders: Option<&[PathBuf]>) -> Result<Image, LoadError> {
     let refused = |reason| LoadError::of_library(path, reason);
     let file = locate::locate(path).map_err(|error| refused(error.into()))?;
@@ -76,9 +70,6 @@ pub fn image(path: &Path, folders: Option<&[PathBuf]>) -> Result<Image, LoadErro
 }
 
 /// The steps in which the library runs; it stays mapped.
-///
-/// # Errors
-/// The step that refused it, in one line.
 pub fn map(image: &Image) -> Result<Arc<Library>, LoadError> {
     let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (image.path.clone(), image.sha256.clone());

@@ -13,15 +13,12 @@ const STICKY: u32 = 0o1000;
 
 /// Why the permissions of a library are not safe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PermissionError {
-    /// The file itself.
     #[error("{fault}: {}", fault.remedy(.path))]
     File { path: PathBuf, fault: AccessFault },
-    /// Its folder, or one above it.
     #[error("its folder {} {fault}: {}", .path.display(), fault.remedy(.path))]
     Folder { path: PathBuf, fault: AccessFault },
-    /// A link leads out of the folders that are searched.
     #[error(
         "is a link to {}, outside the plugin folders: copy the library here, or add that folder to `plugins.dirs`",
         .target.display()
@@ -31,15 +28,13 @@ pub enum PermissionError {
 
 /// Who else can change a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum AccessFault {
-    /// Everyone.
     #[error("is writable by every user (mode {mode:04o})")]
     Everyone { mode: u32 },
     /// A group that is neither root's nor that of this process.
     #[error("is writable by group {gid} (mode {mode:04o})")]
     Group { gid: u32, mode: u32 },
-    /// Its owner.
     #[error("belongs to user {uid}, who is neither you nor root")]
     Owner { uid: u32 },
 }

@@ -14,28 +14,23 @@ use std::ptr::NonNull;
 
 /// Why the table of a library cannot be found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RootError {
-    /// It is a library, but no plugin.
     #[error(
         "exports neither `{ENTRY_SYMBOL}` nor a Rust root module: is it a hookrack plugin? \
          (in Rust use `export_plugin!`; docs/plugin-guide.md shows the C function)"
     )]
     NoSymbol,
-    /// What it exports as a root module is something else.
     #[error("its root module has no valid header: rebuild it with `export_plugin!`")]
     Garbage,
-    /// Its root module is of another abi_stable.
     #[error(
         "its root module is of abi_stable {theirs}, this host has {ours}: rebuild it against plugin-api {api}"
     )]
     Envelope { theirs: String, ours: String, api: String },
-    /// Its compiler passes arguments differently.
     #[error(
         "its compiler's C calling convention is not this host's: rebuild it with this host's target"
     )]
     CallingConvention,
-    /// Its version is invalid.
     #[error(
         "its plugin-api version `{version}` is not a version: rebuild it with `export_plugin!`"
     )]
@@ -51,7 +46,6 @@ pub enum RootError {
         "its root module panicked while it was created: a bug in the plugin, rebuild it with `export_plugin!`"
     )]
     Panicked,
-    /// Its constructor gave up.
     #[error("its root module could not be created: {reason}")]
     Failed { reason: String },
 }

@@ -15,15 +15,12 @@ const MOST_TABLES: usize = 4096;
 
 /// Why a table cannot be relied on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TableError {
-    /// The table is null.
     #[error("its {table} is null: return the address of a table that lives as long as the process")]
     Null { table: String },
-    /// The pointer is not aligned.
     #[error("its {table} is not aligned: return the address of a table, not of a packed copy")]
     Misaligned { table: String },
-    /// It is something else.
     #[error(
         "its {table} is not a hookrack table (magic {magic:#018x}): initialize its header with HR_HEADER"
     )]
@@ -36,12 +33,10 @@ pub enum TableError {
         "its {table} has {size} bytes, plugin-api {ABI_MAJOR} needs {need}: set struct_size to the table's sizeof"
     )]
     Short { table: String, size: u32, need: usize },
-    /// A function is missing.
     #[error(
         "its {table} has no `{function}`: set it; a function that does nothing and returns 0 is enough"
     )]
     NoFunction { table: String, function: &'static str },
-    /// The number of tables is absurd.
     #[error("it lists {count} {kind}s: set {kind}_count to the length of its list")]
     Count {
         /// "hook" or "metric".

@@ -33,7 +33,8 @@ pub(super) fn lookup(sha256: &str) -> Option<Verdict> {
 
 /// Remembers a verdict, if it will still be true tomorrow.
 pub(super) fn store(sha256: &str, verdict: &Verdict) {
-    if !verdict.is_lasting() {
+    // What the system's loader says depends on the libraries that are installed.
+    if matches!(verdict, Verdict::Refused { step, .. } if step == "dlopen") {
         return;
     }
     let Some(folder) = folder() else { return };

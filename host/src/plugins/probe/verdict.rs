@@ -24,12 +24,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether it is the same on every machine, and tomorrow: what the system's loader says depends on the libraries that
-    /// are installed.
-    pub(super) fn is_lasting(&self) -> bool {
-        !matches!(self, Self::Refused { step, .. } if step == "dlopen")
-    }
-
     pub(super) fn into_result(self) -> Result<LibraryInfo, Refusal> {
         match self {
             Self::Accepted(info) => Ok(info),

@@ -70,7 +70,7 @@ pub(in crate::plugins) struct Endpoint {
     // By which other threads know it.
     number: HookNumber,
     // Whether the other ranks do not have this instance.
-    on_some_ranks: Cell<bool>,
+    pub(super) on_some_ranks: Cell<bool>,
     // The call to the instance that is under way.
     call: Cell<Call>,
     // The start of each scope that it has entered, and all of them as a prefix: `head/first/`.
@@ -175,11 +175,6 @@ impl Endpoint {
     /// Whether the instance is being called.
     pub(in crate::plugins) fn is_called(&self) -> bool {
         self.call.get() != Call::None
-    }
-
-    /// Whether the other ranks do not have this instance.
-    pub(super) fn is_on_some_ranks(&self) -> bool {
-        self.on_some_ranks.get()
     }
 
     /// Notes that the other ranks do not have this instance.

@@ -64,16 +64,14 @@ struct LockToml {
 
 /// Why a lock file does not verify a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum LockError {
-    /// It has another sha256 for it.
     #[error(
         "has sha256 {found}, but {} has {expected} for {file} on {TARGET}: it was rebuilt or changed; \
          check it, then run `hookrack lock` again",
         .lock.display()
     )]
     Changed { lock: PathBuf, file: String, expected: String, found: String },
-    /// It cannot be read.
     #[error(
         "the lock file {} cannot be read: {why}; restore it, or delete it and run `hookrack lock`",
         .lock.display()
@@ -101,9 +99,6 @@ pub enum Change {
 
 impl LockFile {
     /// Reads a lock file; a missing one is empty.
-    ///
-    /// # Errors
-    /// It cannot be read, or is not a lock file.
     pub fn read(path: &Path) -> Result<Self, LockError> {
         let unreadable = |why: String| LockError::Unreadable { lock: path.to_owned(), why };
         let path = path.to_owned();
@@ -163,9 +158,6 @@ impl LockFile {
     }
 
     /// Writes the file, completely or not at all.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&mut self) -> io::Result<()> {
         self.entries.sort_by(|a, b| (&a.file, &a.target).cmp(&(&b.file, &b.target)));
         let text = LockToml { version: VERSION, libraries: self.entries.clone() };

@@ -54,7 +54,7 @@ impl Verification {
 
 /// Why a library may not run.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TrustError {
     /// Neither locked nor signed.
     #[error(transparent)]
@@ -65,16 +65,13 @@ pub enum TrustError {
     /// Its signature is invalid.
     #[error(transparent)]
     Signature(#[from] SignatureError),
-    /// A trusted key is not a key.
     #[error("{0}")]
     Key(String),
-    /// The machine's policy allows other folders only.
     #[error(
         "is outside the folders that {} allows ({}): move it there, or ask whoever runs this machine",
         .policy.display(), .folders.join(", ")
     )]
     Elsewhere { policy: PathBuf, folders: Vec<String> },
-    /// The machine's policy cannot be read, so nothing is allowed.
     #[error("{0}; no plugin is loaded until this is fixed")]
     System(String),
 }
@@ -165,9 +162,6 @@ impl Trust {
     }
 
     /// Whether a library may run, and what it is verified by. Under `warn` it may, with a warning.
-    ///
-    /// # Errors
-    /// Why it may not.
     pub fn check(&self, image: &Image) -> Result<Verification, TrustError> {
         if let Err(error) = &self.system {
             return Err(TrustError::System(error.to_string()));

@@ -25,22 +25,19 @@ pub struct KeyError {
 
 /// Why a signature does not verify a library.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SignatureError {
-    /// The key is not trusted.
     #[error(
         "{} was made by key {key}, which is not trusted (trusted: {trusted}): \
          add the key to `plugins.trusted_keys`, or remove the signature",
         .signature.display()
     )]
     UnknownKey { signature: PathBuf, key: String, trusted: String },
-    /// It is not a signature of these bytes.
     #[error(
         "{} by key {key} does not match the file: one of the two was changed since; sign it again",
         .signature.display()
     )]
     Mismatch { signature: PathBuf, key: String },
-    /// It is not a signature.
     #[error("{} is not a signature of minisign: {why}", .signature.display())]
     Unreadable { signature: PathBuf, why: String },
 }
@@ -86,29 +83,20 @@ impl PublicKeys {
             return Ok(None);
         }
         let path = signature_path(&image.path);
+        let unreadable = |why: String| SignatureError::Unreadable { signature: path.clone(), why };
         let text = match read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                let why = error.to_string();
-                return Err(SignatureError::Unreadable { signature: path, why });
-            }
+            Err(error) => return Err(unreadable(error.to_string())),
         };
         if !has_whole_signatures(&text) {
-            let why = "a signature in it is too short or too long".to_owned();
-            return Err(SignatureError::Unreadable { signature: path, why });
+            return Err(unreadable("a signature in it is too short or too long".to_owned()));
         }
-        let signature = match SignatureBox::from_string(&text) {
-            Ok(signature) => signature,
-            Err(error) => {
-                let why = error.to_string();
-                return Err(SignatureError::Unreadable { signature: path, why });
-            }
-        };
+        let signature = SignatureBox::from_string(&text);
+        let signature = signature.map_err(|error| unreadable(error.to_string()))?;
         // Blanks, and lines behind the signatures, are not signed: nobody but the signer adds to the file.
         if signature.to_string().trim_end_matches('\n') != text.trim_end_matches('\n') {
-            let why = "it has text that minisign does not write".to_owned();
-            return Err(SignatureError::Unreadable { signature: path, why });
+            return Err(unreadable("it has text that minisign does not write".to_owned()));
         }
         let key = key_id(signature.keynum());
         let Some(trusted) = self.0.iter().find(|known| known.keynum() == signature.keynum()) else {

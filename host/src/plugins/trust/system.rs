@@ -46,9 +46,6 @@ pub(super) fn files() -> Vec<PathBuf> {
 
 impl SystemPolicy {
     /// Reads a policy file; `None` if there is none.
-    ///
-    /// # Errors
-    /// It cannot be followed.
     pub fn read(file: &Path) -> Result<Option<Self>, SystemError> {
         let refused = |why: String| SystemError { file: file.to_owned(), why };
         let text = match loader::read_text(file) {

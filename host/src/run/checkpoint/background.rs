@@ -64,9 +64,6 @@ impl Background {
 
     /// Starts writing a snapshot; `rules` decide which checkpoints are kept afterwards, `files` are synced before
     /// it. [`Self::wait`] must have been called: at most one is written at a time.
-    ///
-    /// # Errors
-    /// No thread could be started.
     pub fn begin(
         &mut self,
         folder: &Path,
@@ -92,9 +89,6 @@ impl Background {
 
     /// Starts writing this rank's part of a checkpoint that several ranks write; `files` are synced before it.
     /// [`finish_part`](Self::finish_part) follows.
-    ///
-    /// # Errors
-    /// No thread could be started.
     pub fn begin_part(
         &mut self,
         draft: Draft,

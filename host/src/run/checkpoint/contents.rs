@@ -56,9 +56,6 @@ impl Checkpoint {
     }
 
     /// The states of all hooks that were read, with all their tensors.
-    ///
-    /// # Errors
-    /// As [`hook_state`](Self::hook_state).
     pub fn hook_states(&self) -> Result<BTreeMap<String, SavedState>, RunDirError> {
         let state = |hook: &String| {
             Ok((hook.clone(), self.hook_state(hook, |_| true)?.unwrap_or_default()))

@@ -57,9 +57,6 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
 }
 
 /// The path of the checkpoint that [`open`] would read, without reading it.
-///
-/// # Errors
-/// There is none.
 pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
     let missing = || RunDirError::NoCheckpoint { path: path.to_owned() };
     if path.is_file() {

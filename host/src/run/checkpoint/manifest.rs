@@ -1,7 +1,7 @@
 //! The manifest of a checkpoint: its files with sizes and checksums, and a checksum of its own.
 
 use crate::digest::sha256;
-use crate::run::RunDirError;
+use crate::run::{RunDirError, json_file};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,9 +54,6 @@ impl File {
 }
 
 /// A checksum of a tensor's dtype, shape and elements.
-///
-/// # Errors
-/// Its elements cannot be read.
 pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
     let wrong = |why| RunDirError::Tensor { doing: "read", name: "it".to_owned(), why };
     let bytes = crate::run::safetensors_file::bytes_of(tensor).map_err(wrong)?;
@@ -80,20 +77,15 @@ impl Manifest {
 
     /// The bytes of the manifest file.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
+        json_file::pretty(self).into_bytes()
     }
 
     /// Reads and verifies the manifest of a checkpoint.
-    ///
-    /// # Errors
-    /// It is missing or damaged.
     pub fn read(checkpoint: &Path) -> Result<Self, RunDirError> {
         let path = checkpoint.join(super::MANIFEST);
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;
         let damaged = |why: String| RunDirError::damaged(&path, why);
-        let manifest: Self = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+        let manifest: Self = json_file::parse(&path, &bytes)?;
         if ![FORMAT, FORMAT_OF_RANKS].contains(&manifest.format) {
             return Err(damaged(format!(
                 "format {} is not supported by this host",

@@ -11,9 +11,6 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// Whether this is a valid name for checkpoints.
-///
-/// # Errors
-/// Why not.
 pub fn check(pattern: &str) -> Result<(), String> {
     let name = rendered(pattern, &Summary::default());
     let why = match name.as_str() {

@@ -6,24 +6,18 @@ use super::{Checkpoint, CheckpointState, Contents, RUN, STATE, iter_of};
 use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::from_json;
-use crate::run::{RunDirError, safetensors_file};
+use crate::run::{RunDirError, json_file, safetensors_file};
 use crate::torch::rng::RngState;
 use serde_json::Value as Json;
 use std::path::Path;
 use tch::Tensor;
 
 /// Reads a checkpoint. Large tensors are verified now, and read when they are requested.
-///
-/// # Errors
-/// A file is missing or damaged.
 pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::Nothing)
 }
 
 /// Reads a checkpoint that another rank has verified; of large tensors only what is requested.
-///
-/// # Errors
-/// A file is missing or damaged.
 pub fn read_verified(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::LargeFiles)
 }
@@ -99,9 +93,7 @@ pub fn read_state(path: &Path) -> Result<CheckpointState, RunDirError> {
 }
 
 fn state(path: &Path, manifest: &Manifest) -> Result<Json, RunDirError> {
-    let bytes = manifest.read_file(path, STATE)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| RunDirError::damaged(&path.join(STATE), error.to_string()))
+    json_file::parse(&path.join(STATE), &manifest.read_file(path, STATE)?)
 }
 
 fn state_in(path: &Path, state: Json) -> Result<CheckpointState, RunDirError> {
@@ -137,11 +129,7 @@ fn check_ranks<'a>(
 }
 
 fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<(), RunDirError> {
-    let wrong = |e: tch::TchError| RunDirError::Tensor {
-        doing: "read",
-        name: name.to_owned(),
-        why: e.to_string(),
-    };
+    let wrong = |e: tch::TchError| RunDirError::tensor("read", name, &e);
     match name.split_once('/') {
         Some(("rng", "cpu")) => to.rng.cpu = Vec::try_from(tensor).map_err(wrong)?,
         Some(("rng", "cuda")) => to.rng.cuda = Some(Vec::try_from(tensor).map_err(wrong)?),

@@ -47,9 +47,6 @@ impl Snapshot {
     /// Copies everything that this process writes: the tensors that it owns, and the part that belongs to the whole run, which
     /// one process writes, with the names of the hooks that requested it. One pass over each
     /// tensor's memory.
-    ///
-    /// # Errors
-    /// A tensor cannot be stored in a file.
     pub fn take(
         portions: &[Portion],
         run: Option<(&Captured, Vec<String>)>,
@@ -121,11 +118,6 @@ fn hook_tensors(checkpoint: &Captured) -> Vec<TensorShard> {
 }
 
 fn run_tensors(checkpoint: &Captured) -> Result<Vec<TensorShard>, RunDirError> {
-    let wrong = |name: &str, why: tch::TchError| RunDirError::Tensor {
-        doing: "save",
-        name: name.to_owned(),
-        why: why.to_string(),
-    };
     let mut tensors = Vec::new();
     let ranks = checkpoint.rank_rng.iter().enumerate();
     let ranks = ranks.map(|(index, state)| (format!("rng/rank_{}", index + 1), state));
@@ -135,7 +127,7 @@ fn run_tensors(checkpoint: &Captured) -> Result<Vec<TensorShard>, RunDirError> {
             let name = format!("{name}/{kind}");
             let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
             let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
-            let state = state.map_err(|e| wrong(&name, e))?;
+            let state = state.map_err(|e| RunDirError::tensor("save", &name, &e))?;
             tensors.push(TensorShard::whole(name, state));
         }
     }
@@ -144,7 +136,8 @@ fn run_tensors(checkpoint: &Captured) -> Result<Vec<TensorShard>, RunDirError> {
     }
     for series in &checkpoint.state.events {
         let name = format!("events/{}", series.name);
-        let values = samples(&series.values).map_err(|e| wrong(&name, e))?;
+        let values = samples(&series.values);
+        let values = values.map_err(|e| RunDirError::tensor("save", &name, &e))?;
         tensors.push(TensorShard::whole(name, values));
     }
     Ok(tensors)

@@ -103,9 +103,6 @@ impl Stored {
     }
 
     /// All tensors, in the order of their names, in memory of their own.
-    ///
-    /// # Errors
-    /// As [`tensor`](Self::tensor).
     pub fn all(&self) -> Result<Vec<(String, Tensor)>, RunDirError> {
         self.names().map(|name| Ok((name.to_owned(), self.tensor(name)?))).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::manifest::{File, Manifest, Summary};
 use super::snapshot::Snapshot;
-use super::write::{point_latest_at, put, replace};
+use super::write::{point_latest_at, replace};
 use super::{INDEX, MANIFEST, name_of};
 use crate::run::{RunDirError, atomic};
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,6 @@ pub struct Written {
 
 impl Draft {
     /// Creates the draft of an iteration's checkpoint below `folder`.
-    ///
-    /// # Errors
-    /// The folder could not be created.
     pub fn new(folder: &Path, iter: u64) -> Result<Self, RunDirError> {
         atomic::create_folder(folder)?;
         let place = folder.join(name_of(iter));
@@ -60,16 +57,18 @@ impl Draft {
     }
 
     /// Writes and syncs files.
-    ///
-    /// # Errors
-    /// One could not be written.
     pub fn add(&self, snapshot: &Snapshot) -> Result<Written, RunDirError> {
         let mut files = BTreeMap::new();
         for (name, bytes) in &snapshot.files {
-            put(&self.temporary.join(name), bytes)?;
+            self.put(name, bytes)?;
             files.insert(name.clone(), File::of(bytes));
         }
         Ok(Written { files, index: snapshot.index.clone(), index_bytes: snapshot.index_bytes })
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RunDirError> {
+        let path = self.temporary.join(name);
+        atomic::write_as(&path, &path, bytes)
     }
 
     /// Writes the manifest, puts the checkpoint in place and points `latest` at it. The previous one stays until then.
@@ -94,11 +93,11 @@ impl Draft {
         if !index.is_empty() {
             let index = json!({ "metadata": { "total_size": total }, "weight_map": index });
             let bytes = serde_json::to_vec_pretty(&index).unwrap_or_default();
-            put(&self.temporary.join(INDEX), &bytes)?;
+            self.put(INDEX, &bytes)?;
             files.insert(INDEX.to_owned(), File::of(&bytes));
         }
         let manifest = Manifest::new(about.clone(), files);
-        put(&self.temporary.join(MANIFEST), &manifest.to_bytes())?;
+        self.put(MANIFEST, &manifest.to_bytes())?;
         atomic::sync_folder(&self.temporary)?;
         replace(&self.temporary, &place)?;
         self.place = None;

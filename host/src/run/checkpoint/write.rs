@@ -6,8 +6,7 @@ use super::snapshot::Snapshot;
 use super::together::Draft;
 use crate::run::{RunDirError, atomic};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Writes a checkpoint below `folder` and points `latest` at it. The previous one stays until the new one is complete.
@@ -21,9 +20,6 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError>
 }
 
 /// Points `latest` at the checkpoint to resume from.
-///
-/// # Errors
-/// The file could not be written.
 pub fn point_latest_at(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     atomic::write(&folder.join("latest"), format!("{}\n", name_of(iter)).as_bytes())
 }
@@ -59,13 +55,6 @@ fn clean(folder: &Path) {
             let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
         }
     }
-}
-
-/// A file in a temporary folder: the folder is renamed as a whole, so the file needs no temporary name.
-pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
-    let mut file = File::create(path).map_err(RunDirError::io("create", path))?;
-    file.write_all(bytes).map_err(RunDirError::io("write", path))?;
-    file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
 /// Atomically replaces a folder of the same iteration: there is always a complete one.

@@ -26,9 +26,6 @@ impl EventFiles {
     }
 
     /// Lists a file.
-    ///
-    /// # Errors
-    /// The list could not be written.
     pub(super) fn add(&self, path: &Path) -> Result<(), RunDirError> {
         let Self::File(list) = self else { return Ok(()) };
         let text = format!("{}{}\n", read(list)?, absolute(path).display());
@@ -36,9 +33,6 @@ impl EventFiles {
     }
 
     /// Removes a file from the list, and an empty list.
-    ///
-    /// # Errors
-    /// The list could not be written.
     pub(super) fn remove(&self, path: &Path) -> Result<(), RunDirError> {
         let Self::File(list) = self else { return Ok(()) };
         let (text, gone) = (read(list)?, absolute(path).display().to_string());
@@ -51,9 +45,6 @@ impl EventFiles {
     }
 
     /// Those of the given files that belong to this run.
-    ///
-    /// # Errors
-    /// The list could not be read.
     pub(super) fn own(&self, mut files: Vec<PathBuf>) -> Result<Vec<PathBuf>, RunDirError> {
         if let Self::File(list) = self {
             let text = read(list)?;
