@@ -93,7 +93,7 @@ mod tests {
 
     impl Case {
         fn new(shape: [i64; 4], kind: Kind) -> Self {
-            let (channels, like) = (shape[1], (kind, Device::Cpu));
+            let (channels, options) = (shape[1], (kind, Device::Cpu));
             let waves =
                 (Tensor::arange(2 * channels, (Kind::Float, Device::Cpu)) * 0.7).sin() + 0.3;
             let line = |half| waves.narrow(0, half * channels, channels).to_kind(kind).copy();
@@ -102,7 +102,7 @@ mod tests {
                 other: images(42, shape, kind).set_requires_grad(true),
                 weight: line(0).set_requires_grad(true),
                 bias: line(1).set_requires_grad(true),
-                running: [Tensor::zeros([channels], like), Tensor::ones([channels], like)],
+                running: [Tensor::zeros([channels], options), Tensor::ones([channels], options)],
             }
         }
 
