@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The provenance of a run of this job.
+/// The provenance of a run of this job, without what only its data tells.
 pub fn provenance(job: &Job) -> Provenance {
     let config = job.config.to_toml();
     Provenance {
@@ -18,6 +18,7 @@ pub fn provenance(job: &Job) -> Provenance {
         rank: 0,
         world: 1,
         data: data_files::of_config(&config),
+        samples: None,
         config,
         libraries: libraries(job),
         members: job.members.iter().map(member).collect(),

@@ -17,9 +17,15 @@ fn losses(bench: &Bench, mode: &str) -> Vec<(String, f64)> {
 
 #[track_caller]
 fn graph_equals_eager(model_and_data: &str) {
+    graph_equals_eager_in("fp32", model_and_data);
+}
+
+#[track_caller]
+fn graph_equals_eager_in(precision: &str, model_and_data: &str) {
     let bench = Bench::bare();
     let rest = "[optimizer]\ntype = \"AdamW\"\nlr = 0.002\n\
                 [train]\nmax_iters = 100\nbatch_size = 60\nthreads = 1\nseed = 3\n";
+    let rest = format!("{rest}precision = \"{precision}\"\n");
     bench.write("config.toml", &format!("[plugins]\ndirs = [\"plugins\"]\n{model_and_data}{rest}"));
     let (eager, graph) = (losses(&bench, "eager"), losses(&bench, "graph"));
     let steps = eager.iter().filter(|(name, _)| name == "train/loss").count();
@@ -54,7 +60,26 @@ fn a_resnet_learns_the_same_as_a_graph() {
 }
 
 #[test]
+fn a_silu_is_the_same_function_in_a_graph() {
+    let model = "[model]\ntype = \"MLP\"\nhidden = [32]\nactivation = \"silu\"\n";
+    graph_equals_eager(&format!("{model}{DIGITS}"));
+}
+
+#[test]
+fn a_graph_computes_in_sixteen_bits_what_the_model_does() {
+    let mlp = "[model]\ntype = \"MLP\"\nhidden = [32]\n";
+    for precision in ["bf16", "fp16"] {
+        graph_equals_eager_in(precision, &format!("{mlp}{DIGITS}"));
+        graph_equals_eager_in(precision, &gpt("layers = 1\nheads = 2\nwidth = 16\n"));
+    }
+}
+
+#[test]
 fn a_gpt_with_dropout_learns_the_same_as_a_graph() {
+    graph_equals_eager(&gpt("layers = 2\nheads = 2\nwidth = 32\ndropout = 0.1\n"));
+}
+
+fn gpt(settings: &str) -> String {
     let text = repository().join("docs/config.md");
     let data = |split: &str| {
         format!(
@@ -62,7 +87,6 @@ fn a_gpt_with_dropout_learns_the_same_as_a_graph() {
             text.display()
         )
     };
-    let model = "[model]\ntype = \"GPT\"\nlayers = 2\nheads = 2\nwidth = 32\ndropout = 0.1\n\
-         [loss]\ntype = \"CrossEntropy\"\n";
-    graph_equals_eager(&format!("{model}{}{}", data("train"), data("val")));
+    let model = format!("[model]\ntype = \"GPT\"\n{settings}[loss]\ntype = \"CrossEntropy\"\n");
+    format!("{model}{}{}", data("train"), data("val"))
 }

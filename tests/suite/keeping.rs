@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use crate::patience::{output, signal, until, wait};
-use crate::workbench::{Bench, faulty, hook, run_in};
+use crate::workbench::{Bench, faulty, hook, program, run_in, tensors};
 use crate::workshop::python_of;
 use std::fs;
 use std::path::Path;
@@ -354,4 +354,28 @@ fn a_hook_that_does_not_take_its_state_back_is_found_although_it_ends_as_it_shou
     // Where an epoch is done there is nothing to take back wrongly: it counts from 0 again.
     let args = ["verify-resume", "config.toml", "--at", "1", "--steps", "3"];
     bench.run(args).expect(5).says(&["differs in 1 of ", "hook late seen, right after the resume"]);
+}
+
+#[test]
+fn an_export_of_one_of_several_averages_names_it() {
+    let average = |name: &str, momentum: &str| {
+        format!(
+            "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"{name}\"\nevaluate = false\nmomentum = {momentum}\n"
+        )
+    };
+    let bench = Bench::new(&format!("{}{}", average("z", "0.5"), average("a", "0.9")));
+    let run = bench.trained("run", &[]);
+    let export =
+        |more: &[&str]| bench.run(["export", "run", "--to", "it.safetensors"].iter().chain(more));
+    let several = "several hooks have averaged weights: choose one of a, z with --hook NAME";
+    export(&["--what", "ema"]).expect(2).says(&[several]);
+    export(&["--what", "ema", "--hook", "b"]).expect(2).says(&["no averaged weights of `b`"]);
+    export(&["--hook", "z"]).expect(2).says(&["add --what ema"]);
+    for name in ["a", "z"] {
+        export(&["--what", "ema", "--hook", name])
+            .expect(0)
+            .prints(&[&format!("averaged by {name}, written to it.safetensors")]);
+        let found = tensors(&bench.path("it.safetensors"));
+        assert_eq!(found, tensors(&run.path.join(format!("{name}.safetensors"))), "{name}");
+    }
 }

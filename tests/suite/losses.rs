@@ -180,3 +180,56 @@ fn a_run_that_ends_in_nan_says_so() {
     ran.expect(0);
     assert!(!ran.stdout.contains("warning") && run.record()["warning"].is_null());
 }
+
+/// A file as `numpy.save` writes it.
+fn npy(rows: usize, columns: usize, number: impl Fn(usize, usize) -> f32) -> Vec<u8> {
+    let shape = format!("({rows}, {columns})");
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{header:<117}\n").bytes());
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    file.extend(places.flat_map(|(row, column)| number(row, column).to_le_bytes()));
+    file
+}
+
+#[test]
+fn a_metric_of_classes_refuses_labels_that_are_none() {
+    let run = |name: &str, data: &str, loss: &str, metric: &str, outputs: usize| {
+        let bench = bench(&format!(
+            "[model]\ntype = \"MLP\"\noutputs = {outputs}\n[data.train]\n{data}[data.val]\n{data}\
+             [loss]\ntype = \"{loss}\"\n[optimizer]\ntype = \"SGD\"\n[train]\nmax_epochs = 1\nbatch_size = 8\n\
+             [[metrics]]\ntype = \"{metric}\"\non_error = \"abort\"\n"
+        ));
+        std::fs::write(
+            bench.path("x.npy"),
+            npy(16, 4, |row, column| if row % 4 == column { 1.0 } else { 0.0 }),
+        )
+        .unwrap();
+        std::fs::write(
+            bench.path("several.npy"),
+            npy(16, 3, |_, column| f32::from(u8::from(column > 0))),
+        )
+        .unwrap();
+        std::fs::write(
+            bench.path("shares.npy"),
+            npy(16, 3, |row, column| if column == row % 3 { 0.8 } else { 0.1 }),
+        )
+        .unwrap();
+        std::fs::write(bench.path("values.npy"), npy(16, 1, |_, _| 0.37)).unwrap();
+        std::fs::write(bench.path("halves.npy"), npy(16, 1, |row, _| f32::from(u8::from(row > 7))))
+            .unwrap();
+        bench.train(name, &[]).0
+    };
+    let labels =
+        |file: &str| format!("type = \"Npy\"\ninputs = \"x.npy\"\nlabels = \"{file}.npy\"\n");
+    let none = "labels are not class probabilities: a row sums to 2; this metric needs classes";
+    run("run", &labels("several"), "BCEWithLogits", "Accuracy", 3).expect(4).says(&[none]);
+    for metric in ["Accuracy", "F1", "AUROC"] {
+        let none = "label 0.37 is not a class: this metric needs class indices";
+        run("run", &labels("values"), "MSE", metric, 1).expect(4).says(&[none]);
+    }
+    run("run", &labels("values"), "MSE", "BLEU", 1).expect(4).says(&["label 0.37 is not a token"]);
+    // Soft labels, and whole numbers in floats, are classes.
+    run("run", &labels("shares"), "BCEWithLogits", "Accuracy", 3).expect(0);
+    run("run", &labels("halves"), "BCEWithLogits", "Accuracy", 1).expect(0);
+}

@@ -366,3 +366,52 @@ fn a_run_is_locked_before_it_is_read() {
         assert!(!ran.stderr.contains("damaged"), "{path}: {}", ran.stderr);
     }
 }
+
+/// Rows of a table with two classes.
+fn table(rows: u32) -> String {
+    let row = |number: u32| format!("{number},{},{}\n", number % 7, number % 2);
+    format!("a,b,y\n{}", (0..rows).map(row).collect::<String>())
+}
+
+#[test]
+fn other_data_is_refused_and_by_force_every_epoch_is_trained_at_its_new_length() {
+    let bench = Bench::bare();
+    bench.write(
+        "config.toml",
+        "[plugins]\ndirs = [\"plugins\"]\n[model]\ntype = \"MLP\"\nhidden = [4]\n\
+         [data.train]\ntype = \"Csv\"\npath = \"rows.csv\"\nlabel = \"y\"\n\
+         [loss]\ntype = \"CrossEntropy\"\n[optimizer]\ntype = \"SGD\"\nlr = 0.1\n\
+         [lr_scheduler]\ntype = \"CosineAnnealingLR\"\n\
+         [train]\nmax_epochs = 3\nbatch_size = 7\nthreads = 1\n",
+    );
+    bench.write("rows.csv", &table(100));
+    for name in ["shrunk", "larger"] {
+        // 15 iterations an epoch: five of the second.
+        bench.train(name, &["--until", "20"]).0.expect(0);
+    }
+    let reached =
+        |run: &RunFolder| [&run.record()["epoch"], &run.record()["iter"]].map(Json::as_u64);
+
+    // Five iterations an epoch: the second has none left.
+    let (ran, run) = bench.train("larger", &["--resume", "-s", "train.batch_size=20"]);
+    ran.expect(2).says(&["train.batch_size: 20 was 7"]);
+    let forced = ["--resume", "--force", "-s", "train.batch_size=20"];
+    bench.train("larger", &forced).0.expect(0);
+    assert_eq!(reached(&run), [Some(3), Some(25)]);
+
+    // Eight: three more of the second, and a whole third.
+    bench.write("rows.csv", &table(50));
+    let (ran, run) = bench.train("shrunk", &["--resume"]);
+    let told =
+        "number of training samples: 50 was 100 (the position in the training data would be wrong)";
+    ran.expect(2).says(&[told]);
+    bench.train("shrunk", &["--resume", "--force"]).0.expect(0);
+    assert_eq!(reached(&run), [Some(3), Some(31)]);
+    // The schedule ends with the run: 0.1 (1 + cos(30 pi / 31)) / 2 in the last iteration.
+    let last = run.scalar("train/lr");
+    assert!((last - 2.565e-4).abs() < 1e-6, "{last}");
+    // That checkpoint has the new number, and one more epoch is one more.
+    bench.train("shrunk", &["--resume"]).0.expect(0).prints(&["complete"]);
+    bench.train("shrunk", &["--resume", "-s", "train.max_epochs=4"]).0.expect(0);
+    assert_eq!(reached(&run), [Some(4), Some(39)]);
+}

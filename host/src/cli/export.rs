@@ -15,6 +15,7 @@ use tch::Tensor;
 Examples:
   hookrack export runs/quickstart --to model.safetensors
   hookrack export runs/quickstart --what ema --to model.pt
+  hookrack export runs/quickstart --what ema --hook slow --to model.pt
   hookrack export runs/quickstart/checkpoints/iter_0000460 --to model.pt
 
 In Python: model.load_state_dict(torch.load(\"model.pt\"))"))]
@@ -25,6 +26,10 @@ pub(super) struct ExportArgs {
     /// Which weights to export
     #[arg(long, value_enum, default_value = "model")]
     what: WhichWeights,
+
+    /// Hook whose average to export, by name; needed if several have one
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
 
     /// Output file, .safetensors or .pt
     #[arg(long, value_name = "FILE")]
@@ -41,11 +46,16 @@ enum WhichWeights {
 
 pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (path, checkpoint) = checkpoint::open(&args.run)?;
-    let tensors = match args.what {
-        WhichWeights::Model => checkpoint.model.all()?,
-        WhichWeights::Ema => averaged(&checkpoint)?.ok_or_else(|| {
-            Failure::usage(format!("{} has no averaged weights: no hook saved any", path.display()))
-        })?,
+    let (tensors, whose) = match (args.what, &args.hook) {
+        (WhichWeights::Model, None) => (checkpoint.model.all()?, String::new()),
+        (WhichWeights::Model, Some(_)) => {
+            return Err(Failure::usage("--hook names a weight average: add --what ema".to_owned()));
+        }
+        (WhichWeights::Ema, wanted) => {
+            let hook = choose(&averages(&checkpoint), wanted.as_deref())
+                .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
+            (averaged(&checkpoint, &hook)?, format!(", averaged by {hook},"))
+        }
     };
     match args.to.extension().and_then(|end| end.to_str()) {
         Some("safetensors") => safetensors_file::write(&args.to, &tensors)?,
@@ -57,25 +67,49 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
             )));
         }
     }
-    say!("{} tensors of {} written to {}", tensors.len(), path.display(), args.to.display());
+    let (count, from, to) = (tensors.len(), path.display(), args.to.display());
+    say!("{count} tensors of {from}{whose} written to {to}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// The model with its parameters replaced by the average of the first hook that has one.
-fn averaged(checkpoint: &Checkpoint) -> Result<Option<Vec<(String, Tensor)>>, RunDirError> {
-    let key = |name: &str| format!("average.{name}");
+/// The tensor of a hook that is the average of a parameter.
+fn average_of(hook: &str, name: &str) -> String {
+    format!("{hook}/average.{name}")
+}
+
+/// The hooks that saved an average of the weights.
+fn averages(checkpoint: &Checkpoint) -> Vec<String> {
     let Checkpoint { model, hooks, hook_tensors, .. } = checkpoint;
-    let mut model = model.all()?;
     let saved: HashSet<&str> = hook_tensors.names().collect();
-    let has_average = |hook: &&String| {
-        model.iter().any(|(name, _)| saved.contains(format!("{hook}/{}", key(name)).as_str()))
-    };
-    let Some(hook) = hooks.keys().find(has_average) else { return Ok(None) };
+    let has_average =
+        |hook: &&String| model.names().any(|name| saved.contains(average_of(hook, name).as_str()));
+    hooks.keys().filter(has_average).cloned().collect()
+}
+
+/// The hook whose average is exported: the wanted one, or the only one.
+fn choose(found: &[String], wanted: Option<&str>) -> Result<String, String> {
+    let all = found.join(", ");
+    match (found, wanted) {
+        ([], _) => Err("it has no averaged weights: no hook saved any".to_owned()),
+        (found, Some(name)) if found.iter().any(|hook| hook == name) => Ok(name.to_owned()),
+        (_, Some(name)) => Err(format!("no averaged weights of `{name}`; they are of: {all}")),
+        ([only], None) => Ok(only.clone()),
+        (_, None) => Err(format!(
+            "several hooks have averaged weights: choose one of {all} with --hook NAME"
+        )),
+    }
+}
+
+/// The model with its parameters replaced by the average of a hook.
+fn averaged(checkpoint: &Checkpoint, hook: &str) -> Result<Vec<(String, Tensor)>, RunDirError> {
+    let Checkpoint { model, hook_tensors, .. } = checkpoint;
+    let saved: HashSet<&str> = hook_tensors.names().collect();
+    let mut model = model.all()?;
     for (name, tensor) in &mut model {
-        let averaged = format!("{hook}/{}", key(name));
+        let averaged = average_of(hook, name);
         if saved.contains(averaged.as_str()) {
             *tensor = hook_tensors.tensor(&averaged)?;
         }
     }
-    Ok(Some(model))
+    Ok(model)
 }

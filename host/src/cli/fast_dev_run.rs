@@ -3,11 +3,11 @@
 use super::ConfigSource;
 use super::exit::Failure;
 use super::resume::{RunDirArgs, RunToStart, Search};
-use crate::engine::lr::Horizon;
 use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
+use crate::run::checkpoint::Provenance;
 use crate::train::{Parts, Trainer};
 use crate::world::World;
 use clap::Args;
@@ -80,12 +80,13 @@ impl FastDevRun {
         self,
         run_dir: &RunDirArgs,
         job: &Job,
-        horizon: Horizon,
+        parts: &Parts,
     ) -> Result<Search, Failure> {
         if self.is_on() {
             return Ok(RunToStart::temporary().into());
         }
-        run_dir.find(&job.config, horizon, &provenance(job))
+        let samples = Some(parts.loaders.samples());
+        run_dir.find(&job.config, &Provenance { samples, ..provenance(job) })
     }
 
     /// Keeps the trainer from writing checkpoints.

@@ -7,7 +7,7 @@ use crate::engine::lr::Horizon;
 use crate::ranks::{Ranks, Source};
 use crate::run::checkpoint::{self, Checkpoint, Provenance};
 use crate::run::{COMPLETED, Difference, PastRun, RunDir, RunLock, differences};
-use crate::train::Parts;
+use crate::train::{Parts, limits};
 use crate::world::World;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -244,9 +244,9 @@ impl RunDirArgs {
     pub(super) fn find(
         &self,
         config: &ResolvedConfig,
-        horizon: Horizon,
         now: &Provenance,
     ) -> Result<Search, Failure> {
+        let limits = limits(config);
         let Some(resume) = &self.resume else {
             return Ok(RunToStart::in_new(self.run_dir.clone(), None));
         };
@@ -254,17 +254,17 @@ impl RunDirArgs {
             let own = self.run_dir.clone();
             let own = own.unwrap_or_else(|| config.run.dir.join(&*config.run.name));
             return if own.exists() {
-                self.newest(&own, horizon, now)
+                self.newest(&own, limits, now)
             } else {
                 Ok(RunToStart::in_new(Some(own), None))
             };
         };
         match (run_around(path), &self.run_dir) {
-            (Some(run), None) if same(&run, path) => self.newest(&run, horizon, now),
+            (Some(run), None) if same(&run, path) => self.newest(&run, limits, now),
             (Some(run), None) => self.named(&run, path, now),
             // In another folder it is another run, and this one is only read.
             (_, Some(own)) if self.is_restart && RunDir::holds_run(own) => {
-                match self.newest(own, horizon, now)? {
+                match self.newest(own, limits, now)? {
                     Search::Run(mut found) => {
                         if found.checkpoint.is_none() {
                             found.checkpoint = Some(newest_in(path)?);
@@ -283,7 +283,7 @@ impl RunDirArgs {
     }
 
     /// Resumes a run from its newest checkpoint.
-    fn newest(&self, run: &Path, horizon: Horizon, now: &Provenance) -> Result<Search, Failure> {
+    fn newest(&self, run: &Path, limits: Horizon, now: &Provenance) -> Result<Search, Failure> {
         let (run, lock) = locked(run)?;
         let newest = checkpoint::newest_valid(&run.checkpoints())?;
         let past = PastRun::read(run.path());
@@ -291,7 +291,7 @@ impl RunDirArgs {
         let checkpoint = newest.map(|newest| (newest.path, newest.checkpoint));
         checkpoint.iter().try_for_each(|found| self.compare(found, now))?;
         match (past, checkpoint) {
-            (Some(past), _) if past.is_complete(horizon) && !is_damaged => {
+            (Some(past), _) if past.is_complete(limits) && !is_damaged => {
                 Ok(Search::Complete(run, past))
             }
             (Some(past), None) if past.outcome == COMPLETED => Err(Failure::usage(format!(

@@ -199,7 +199,7 @@ fn train_as_main(
     world: Option<&Rc<World>>,
 ) -> Result<ExitCode, Failure> {
     job.keep_on_rank(true, parts.has_output()).map_err(Failure::usage)?;
-    let found = match args.fast.find(&args.run_dir, &job, parts.horizon)? {
+    let found = match args.fast.find(&args.run_dir, &job, &parts)? {
         Search::Run(found) => found,
         Search::Complete(run, past) => {
             world.map_or(Ok(()), |world| ranks::announce_complete(world))?;

@@ -28,10 +28,9 @@ fn parts(scheduling: &[Vec<u64>], epoch: u64) -> Option<u64> {
     begun.max_by_key(|pair| pair[0])?.get(1).copied()
 }
 
-#[hook(level = HIGHER, mutates = "grads")]
-impl Hook for GradientAccumulationScheduler {
-    // Batches are split when they are fetched, after this point.
-    fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+impl GradientAccumulationScheduler {
+    /// Sets what the current epoch asks for.
+    fn apply(&mut self, t: &mut Trainer) -> Result<()> {
         let wanted = parts(&self.scheduling, t.epoch());
         if let Some(parts) = wanted.filter(|_| wanted != self.parts) {
             t.set_accumulation(parts)?;
@@ -39,6 +38,19 @@ impl Hook for GradientAccumulationScheduler {
             self.parts = wanted;
         }
         Ok(())
+    }
+}
+
+#[hook(level = HIGHER, mutates = "grads")]
+impl Hook for GradientAccumulationScheduler {
+    // A resumed run is in the middle of an epoch, whose first point is not called again. Before the first epoch nothing applies.
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.apply(t)
+    }
+
+    // Batches are split when they are fetched, after this point.
+    fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.apply(t)
     }
 }
 

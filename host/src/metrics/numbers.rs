@@ -103,9 +103,46 @@ fn largest_share(output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
         labels.data_type().code == 2 && scores == shape && !is_one(shape)
     };
     if is_shares {
+        check_shares(&label)?;
         return label.argmax(-1, false);
     }
     Ok(label)
+}
+
+/// How far from 1 the class probabilities of a row may sum: more than rounding, and less than any second class.
+const ROUNDING: f64 = 1e-3;
+
+/// Refuses labels that are numbers of another meaning: several classes at a time, values of a regression.
+fn check_shares(label: &Tensor) -> Result<()> {
+    let mut label = readable::<f32>(label.to_device("cpu")?)?;
+    let labels = label.view()?;
+    let width = usize::try_from(labels.shape().last().copied().unwrap_or(1))?;
+    for row in labels.elements::<f32>()?.chunks_exact(width.max(1)) {
+        let sum: f64 = row.iter().copied().map(f64::from).sum();
+        let negative = row.iter().find(|share| **share < 0.0);
+        let why = match negative {
+            Some(share) => format!("a row has {share}"),
+            None if (sum - 1.0).abs() <= ROUNDING => continue,
+            None => format!("a row sums to {sum}"),
+        };
+        bail!("labels are not class probabilities: {why}; this metric needs classes");
+    }
+    Ok(())
+}
+
+/// Labels as whole numbers. Floats that are none would be rounded towards 0, to a class or a token that they are not.
+fn whole(mut label: Tensor, what: &str) -> Result<Tensor> {
+    // DLPack's codes of floats and of bfloat16.
+    if !matches!(label.view()?.data_type().code, 2 | 4) {
+        return readable::<i64>(label);
+    }
+    let mut numbers = readable::<f32>(label.to_device("cpu")?)?;
+    let odd =
+        numbers.view()?.elements::<f32>()?.iter().copied().find(|number| number.fract() != 0.0);
+    if let Some(number) = odd {
+        bail!("label {number} is not a {what}: this metric needs {what} indices");
+    }
+    readable::<i64>(label)
 }
 
 /// Reads the batch as rows of scores with a class each; rows with the label `ignored` do not count. The output has one dimension more than the label, the scores,
@@ -118,7 +155,7 @@ pub(super) fn classified<T>(
     let mut output = t.output()?.to_device("cpu")?;
     let mut label = largest_share(&mut output, t.label()?.to_device("cpu")?)?;
     let mut output = readable::<f32>(scores_last(t, output, &mut label)?)?;
-    let mut label = readable::<i64>(label)?;
+    let mut label = whole(label, "class")?;
     let (scores, labels) = (output.view()?, label.view()?);
     let width = width(scores.shape(), labels.shape())?;
     let (scores, labels) = (scores.elements()?, labels.elements()?);
@@ -193,7 +230,7 @@ pub(super) fn tokens<T>(
     t: &Trainer,
     body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,
 ) -> Result<T> {
-    let mut label = readable::<i64>(t.label()?)?;
+    let mut label = whole(t.label()?.to_device("cpu")?, "token")?;
     let labels = label.view()?;
     let [_, length] = *labels.shape() else {
         bail!("expected labels of shape [samples, tokens], found shape {:?}", labels.shape());

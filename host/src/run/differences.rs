@@ -28,10 +28,13 @@ impl std::fmt::Display for Difference {
     }
 }
 
+/// Why other data, or other batches of it, are refused.
+const POSITION: &str = "the position in the training data would be wrong";
+
 /// Sections whose changes make the checkpoint's position or tensors meaningless.
 const REFUSED: [(&str, &str); 6] = [
-    ("data.train", "the position in the training data would be wrong"),
-    ("train.batch_size", "the position in the training data would be wrong"),
+    ("data.train", POSITION),
+    ("train.batch_size", POSITION),
     ("train.accumulate_grad_batches", "the number of batches per iteration differs"),
     ("train.seed", "the order of the samples differs"),
     ("model", "the weights belong to another model"),
@@ -59,6 +62,7 @@ pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
     all.extend(
         files.filter_map(|(p, before, now)| difference(&format!("data file {p}"), &before, &now)),
     );
+    all.extend(of_samples(before.samples, now.samples));
     all.extend(of_libraries(&before.libraries, &now.libraries));
     for (what, before, now) in [
         ("hookrack", &before.hookrack, &now.hookrack),
@@ -76,6 +80,17 @@ fn difference(what: &str, before: &str, now: &str) -> Option<Difference> {
         REFUSED.iter().find(|(section, _)| is_refused(section)).map_or("", |(_, why)| *why);
     let (what, before, now) = (what.to_owned(), before.to_owned(), now.to_owned());
     differs.then_some(Difference { what, before, now, refused })
+}
+
+/// The number of training samples, on which the order of the samples and the length of an epoch depend.
+fn of_samples(before: Option<u64>, now: Option<u64>) -> Option<Difference> {
+    let (before, now) = (before?, now?);
+    (before != now).then(|| Difference {
+        what: "number of training samples".to_owned(),
+        before: before.to_string(),
+        now: now.to_string(),
+        refused: POSITION,
+    })
 }
 
 fn of_config(before: &str, now: &str) -> Vec<Difference> {
@@ -185,6 +200,16 @@ mod tests {
             ["model.type", "train.seed"]
         );
         assert!(found.iter().all(|difference| !difference.refused.is_empty()));
+    }
+
+    #[test]
+    fn another_number_of_samples_is_refused_unless_the_checkpoint_does_not_tell_its_own() {
+        let of = |samples| Provenance { samples, ..Provenance::default() };
+        let found = differences(&of(Some(100)), &of(Some(50)));
+        let told = "number of training samples: 50 was 100 (the position in the training data would be wrong)";
+        assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
+        assert_eq!(differences(&of(Some(50)), &of(Some(50))), []);
+        assert_eq!(differences(&of(None), &of(Some(50))), []);
     }
 
     #[test]

@@ -27,9 +27,9 @@ impl PastRun {
         Some(Self { outcome, iter: count("iter"), epoch: count("epoch") })
     }
 
-    /// Whether it is complete under the current config.
-    pub fn is_complete(&self, horizon: Horizon) -> bool {
-        let is_long_enough = self.iter >= horizon.iters || self.epoch >= horizon.epochs;
+    /// Whether it is complete under the limits of the current config.
+    pub fn is_complete(&self, limits: Horizon) -> bool {
+        let is_long_enough = self.iter >= limits.iters || self.epoch >= limits.epochs;
         self.outcome == COMPLETED && is_long_enough
     }
 }

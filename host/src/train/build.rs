@@ -1,10 +1,11 @@
 //! From a checked job to a trainer: data, engine, hooks, rack.
 
-use super::build_engine::{device, engine, horizon};
+use super::build_engine::{device, engine};
 use super::fit::{EpochState, Results, Trainer};
 use super::grid::{Grid, schedule};
 use super::interrupt::Interrupt;
 use super::join::check_norms;
+use super::length;
 use super::limits::Limits;
 use super::loaders::{Loaders, Shared, iters_in_epoch, loaders};
 use super::micro_batches::Iteration;
@@ -23,7 +24,7 @@ use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
-use crate::run::checkpoint::EpochStage;
+use crate::run::checkpoint::{EpochStage, Provenance};
 use crate::torch::{Op, allocator, kernels};
 use crate::world::World;
 use crate::writers::Writers;
@@ -141,7 +142,7 @@ impl Parts {
         stages: Option<Stages>,
     ) -> Result<Self, ConfigErrors> {
         check_norms(config, &engine)?;
-        let horizon = horizon(config, &loaders);
+        let horizon = length::of_new(config, &loaders);
         if let Some(caution) = engine.caution() {
             tracing::warn!("{caution}");
         }
@@ -212,6 +213,7 @@ impl Trainer {
         context
             .forward_role
             .replace(rack.forward_role().map(|holder| Rc::new(holder) as Rc<dyn ForwardRole>));
+        let provenance = Provenance { samples: Some(loaders.samples()), ..provenance(job) };
         Ok(Self {
             context,
             rack,
@@ -219,11 +221,12 @@ impl Trainer {
             run,
             interrupt,
             agreed: None,
+            configured: length::limits(&job.config),
             limits: Limits::default(),
             starting: Starting::default(),
             epoch: EpochState { stage: EpochStage::Done, drawn: 0 },
             iteration: Iteration::new(job.config.train.accumulate_grad_batches),
-            saving: Saving::new(provenance(job)),
+            saving: Saving::new(provenance),
             clock: StageClock::default(),
             state_recorder: None,
             results: Results::default(),

@@ -1,13 +1,13 @@
 //! Builds the engine from the config; an invalid setting is an error at its line.
 
-use super::loaders::{Loaders, iters_in_epoch};
+use super::length;
+use super::loaders::Loaders;
 use crate::config::{
     self, ConfigErrors, Device, ExecutionMode, FormatChoice, GroupEntry, Origin, ParamGroups,
     ResolvedConfig,
 };
 use crate::engine::clip::ClipLimits;
 use crate::engine::data::Rank;
-use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
 use crate::engine::registry::ComponentKind;
@@ -40,7 +40,7 @@ pub(super) fn engine(
         .graph(config.train.mode == ExecutionMode::Graph)
         .loss_scaler(config.train.loss_scaler)
         .seed(config.train.seed)
-        .horizon(horizon(config, loaders))
+        .horizon(length::of_new(config, loaders))
         .stage(stage);
     if let Some(loss) = &config.loss {
         builder = builder.loss(loss.clone());
@@ -132,17 +132,6 @@ fn help(error: &EngineError) -> &'static str {
         EngineError::TooLarge { .. } => "use a smaller number",
         EngineError::Weights(_) => "each tensor needs a unique name in the model",
         _ => "change the setting, or choose another type",
-    }
-}
-
-/// The length of training.
-pub(super) fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
-    let in_epoch = iters_in_epoch(config, &loaders.train);
-    let epochs = config.train.max_epochs.unwrap_or(u64::MAX);
-    let iters = config.train.max_iters.unwrap_or(u64::MAX);
-    Horizon {
-        iters: iters.min(epochs.saturating_mul(in_epoch)),
-        epochs: epochs.min(iters.div_ceil(in_epoch)),
     }
 }
 

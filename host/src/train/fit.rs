@@ -12,6 +12,7 @@ use super::start::Starting;
 use super::state_recorder::StateRecorder;
 use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
+use crate::engine::lr::Horizon;
 use crate::engine::schedule::{Action, MicroPart};
 use crate::engine::{Engine, EngineError};
 use crate::position;
@@ -35,6 +36,8 @@ pub struct Trainer {
     pub(super) interrupt: Interrupt,
     // The signal that all ranks agreed on.
     pub(super) agreed: Option<Signal>,
+    // The limits of the config, from which the length follows.
+    pub(super) configured: Horizon,
     pub(super) limits: Limits,
     pub(super) starting: Starting,
     pub(super) epoch: EpochState,

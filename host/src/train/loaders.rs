@@ -48,6 +48,11 @@ impl EvalSet {
 }
 
 impl Loaders {
+    /// The number of training samples.
+    pub fn samples(&self) -> u64 {
+        self.train.dataset().len() as u64
+    }
+
     pub(super) fn get(&mut self, split: EvalSet) -> Option<&mut Loader> {
         match split {
             EvalSet::Val => self.val.as_mut(),

@@ -2,10 +2,11 @@
 
 use super::fit::{Result, Trainer};
 use super::join::seed_of;
+use super::length::{Standing, length};
 use super::stage_states::StageParams;
 use crate::engine::{Engine, EngineError, SavedTensors as _};
 use crate::plugins::give_back;
-use crate::run::checkpoint::{Checkpoint, CheckpointState, EpochStage};
+use crate::run::checkpoint::{Checkpoint, CheckpointState, EpochStage, Position};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
@@ -30,6 +31,10 @@ impl Trainer {
     /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(resume) = self.starting.resume.take() else { return Ok(()) };
+        if resume.with_optimizer {
+            let measured = self.measure(&resume.checkpoint.state.position);
+            self.locate(measured)?;
+        }
         let restored = self.restore_engine(&resume);
         let Resume { checkpoint, force, .. } = resume;
         self.locate(restored)?;
@@ -72,6 +77,18 @@ impl Trainer {
             self.save_if_requested()?;
         }
         Ok(())
+    }
+
+    /// Sets the length of the run from where it stands: epochs may be longer or shorter than when it began.
+    fn measure(&self, position: &Position) -> std::result::Result<(), EngineError> {
+        let Position { epoch, iter, inner_iter, drawn, stage, .. } = *position;
+        let is_open = stage <= EpochStage::Iterations;
+        let drawn = drawn.unwrap_or(inner_iter);
+        let rest = if is_open { self.epoch_len(0, drawn) } else { 0 };
+        let in_epoch = self.epoch_len(0, 0).max(1);
+        let horizon = length(self.configured, in_epoch, Standing { epoch, iter, rest });
+        self.context.advance(|p| (p.max_epochs, p.max_iters) = (horizon.epochs, horizon.iters));
+        self.context.engine.borrow_mut().set_horizon(horizon)
     }
 
     fn restore_engine(&self, resume: &Resume) -> std::result::Result<(), EngineError> {

@@ -67,6 +67,9 @@ char* hrt_graph_run(Graph* graph, const at::Tensor* first, const List* rest, at:
     stack.reserve(graph->inputs);
     stack.emplace_back(*first);
     for (const auto& tensor : *rest) stack.emplace_back(tensor);
+    // The graph runs as it was recorded, every operation through autograd and autocast. Once profiled, libtorch would
+    // put its own symbolic gradients in place of autograd's: they ignore autocast, and round some functions otherwise.
+    torch::jit::GraphOptimizerEnabledGuard as_recorded(false);
     graph->executor.run(stack);
     if (stack.size() != 1 || !stack[0].isTensor()) throw std::runtime_error("the graph did not return a tensor");
     *out = new at::Tensor(stack[0].toTensor());

@@ -131,3 +131,30 @@ fn the_rate_that_is_shown_is_that_of_the_largest_group() {
     ran.expect(0).prints(&["  lr 0.5000"]);
     assert!((run.scalar("train/lr") - 0.5).abs() < 1e-12, "{}", run.scalar("train/lr"));
 }
+
+/// Ten iterations an epoch.
+const LONGER: [&str; 4] = ["-s", "data.train.samples=40", "-s", "train.max_epochs=4"];
+
+#[test]
+fn batches_are_cut_in_an_epoch_that_is_resumed() {
+    let cut = bench("GradientAccumulationScheduler", "scheduling = [[1, 1], [2, 4]]\n");
+    let verify = ["verify-resume", "config.toml", "--at", "13", "--steps", "4"];
+    cut.run(verify.iter().chain(&LONGER)).expect(0).prints(&["identical: "]);
+}
+
+#[test]
+fn a_rate_test_that_is_resumed_goes_on_with_its_curve() {
+    let settings = "num_iters = 30\nearly_stop_threshold = 0.0\n";
+    let bench = bench("LRFinder", settings);
+    let verify = ["verify-resume", "config.toml", "--at", "13", "--steps", "4"];
+    bench.run(verify.iter().chain(&LONGER)).expect(0).prints(&["identical: "]);
+    let whole = bench.trained("whole", &LONGER);
+    let (ran, cut) = bench.train("cut", &[&LONGER[..], &["--until", "13"]].concat());
+    ran.expect(0);
+    bench.train("cut", &[&LONGER[..], &["--resume"]].concat()).0.expect(0);
+    assert_eq!(cut.text("lr_finder.json"), whole.text("lr_finder.json"));
+    // A test that is complete stays so.
+    bench.train("cut", &[&LONGER[..], &["--resume"]].concat()).0.expect(0);
+    assert_eq!(cut.record()["iter"], 30);
+    assert_eq!(cut.text("lr_finder.json"), whole.text("lr_finder.json"));
+}

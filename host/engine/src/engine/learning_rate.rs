@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::error::{EngineError, Result};
-use crate::lr::{LR_SCHEDULES, LrSchedule};
+use crate::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use crate::optimizer::Group;
 use crate::registry::Build as _;
 
@@ -76,6 +76,19 @@ impl Engine {
         choice.set("by_epoch", by_epoch.into());
         self.lr_schedule = choice.build(LR_SCHEDULES, horizon)?;
         self.set_lr_position(0);
+        Ok(())
+    }
+
+    /// Stretches the learning rate schedule over another length of the run. One of the caller's own stays as it is.
+    ///
+    /// # Errors
+    /// Its settings do not fit the length.
+    pub fn set_horizon(&mut self, horizon: Horizon) -> Result<()> {
+        if let Some((choice, own)) = self.lr_choice.as_mut().filter(|(_, own)| *own != horizon) {
+            *own = horizon;
+            self.lr_schedule = choice.build(LR_SCHEDULES, own)?;
+            self.set_lr_position(self.lr_position);
+        }
         Ok(())
     }
 

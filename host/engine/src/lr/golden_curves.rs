@@ -160,7 +160,7 @@ fn no_schedule_is_without_a_golden_curve() {
     assert_eq!(drawn, known);
 }
 
-/// A config of a long run must also pass a trial of a few steps: a warm-up longer than the run is cut short by its end.
+/// A config of a long run must also pass a trial of a few steps: the run then ends within its warm-up.
 #[test]
 fn runs_shorter_than_a_rise_and_runs_of_no_step_have_rates_that_can_be_used() {
     for golden in golden() {

@@ -59,7 +59,8 @@ impl PythiaSchedule {
         let total = horizon.steps(by_epoch);
         let lr_steps = in_order("lr_steps", &settings.lr_steps, total)?;
         let (steps, ratio) = (settings.warmup_iterations, settings.warmup_ratio);
-        let steps = span::rise("warmup_iterations", steps, ratio, total)?;
+        let rise = if settings.use_warmup { span::rise } else { span::rise_unchecked };
+        let steps = rise("warmup_iterations", steps, ratio, total)?;
         let steps = if settings.use_warmup { steps } else { 0 };
         let rise = OverlappingWarmup { factor, steps, ratio: None, method: Method::ScaledLinear };
         Ok(Self { lr_steps, lr_ratio, rise, by_epoch })

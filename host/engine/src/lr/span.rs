@@ -2,8 +2,25 @@
 
 use super::shape::real;
 
-/// The number of warm-up steps: given as such, or as a fraction of the run, rounded up as in LiBai and Hugging Face.
+/// The number of warm-up steps, as [`rise_unchecked`], with a warning if the schedule ends before they do.
 pub(super) fn rise(key: &str, steps: u64, ratio: Option<f64>, total: u64) -> Result<u64, String> {
+    let steps = rise_unchecked(key, steps, ratio, total)?;
+    // As in the libraries that the schedules come from, the rate rises as written, whatever the length.
+    if steps > total {
+        tracing::warn!(
+            "lr_scheduler: {key} = {steps} is more than the {total} steps of the schedule: the learning rate never reaches its full value"
+        );
+    }
+    Ok(steps)
+}
+
+/// The number of warm-up steps: given as such, or as a fraction of the run, rounded up as in LiBai and Hugging Face.
+pub(super) fn rise_unchecked(
+    key: &str,
+    steps: u64,
+    ratio: Option<f64>,
+    total: u64,
+) -> Result<u64, String> {
     match ratio {
         None => Ok(steps),
         Some(_) if steps > 0 => {
@@ -49,12 +66,12 @@ mod tests {
 
     #[test]
     fn a_share_of_a_rise_is_rounded_up_and_rounding_errors_do_not_count() {
-        let steps = |ratio, total| rise("warmup_steps", 0, Some(ratio), total).unwrap();
+        let steps = |ratio, total| rise_unchecked("warmup_steps", 0, Some(ratio), total).unwrap();
         assert_eq!([steps(0.1, 60), steps(0.1, 61), steps(0.0, 60), steps(1.0, 60)], [6, 7, 0, 60]);
         // In floats 0.07 * 100 is a little more than 7.
         assert_eq!([steps(0.07, 100), steps(0.29, 100)], [7, 29]);
-        assert_eq!(rise("warmup_steps", 5, None, 60), Ok(5));
-        let both = rise("num_warmup_steps", 5, Some(0.1), 60).unwrap_err();
+        assert_eq!(rise_unchecked("warmup_steps", 5, None, 60), Ok(5));
+        let both = rise_unchecked("num_warmup_steps", 5, Some(0.1), 60).unwrap_err();
         assert_eq!(both, "both num_warmup_steps = 5 and warmup_ratio are set: keep one of them");
     }
 

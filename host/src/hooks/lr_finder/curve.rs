@@ -1,5 +1,7 @@
 //! Loss over learning rate: smoothing, divergence, and the rate at which the loss falls fastest.
 
+use hookrack_plugin_api::prelude::*;
+
 /// The smoothing factor.
 const SMOOTHING: f64 = 0.9;
 
@@ -23,6 +25,21 @@ pub(super) struct Point {
     pub(super) loss: f64,
     /// The loss, smoothed.
     pub(super) smooth: f64,
+}
+
+/// The rates and losses, in turn; the rest follows from them.
+impl StateField for Curve {
+    fn save(&self, key: &str, state: &mut StateWriter<'_>) -> Result<()> {
+        let numbers = self.points.iter().flat_map(|point| [point.lr, point.loss]);
+        state.put(key, numbers.collect::<Vec<f64>>())
+    }
+
+    fn load(&mut self, key: &str, state: &StateReader<'_>) -> Result<()> {
+        let numbers: Vec<f64> = state.value(key)?;
+        *self = Self::default();
+        numbers.chunks_exact(2).for_each(|pair| self.push(pair[0], pair[1]));
+        Ok(())
+    }
 }
 
 impl Curve {

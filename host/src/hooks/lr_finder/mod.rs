@@ -25,9 +25,9 @@ pub(super) struct LrFinder {
     /// Stop the test when the smoothed loss exceeds its best by this factor; 0 for never.
     #[param(default = 4.0, min = 0)]
     early_stop_threshold: f64,
-    #[param(skip)]
+    #[param(state)]
     curve: Curve,
-    #[param(skip)]
+    #[param(state)]
     done: bool,
 }
 
@@ -58,12 +58,16 @@ impl LrFinder {
 
     fn finish(&mut self, t: &mut Trainer) -> Result<()> {
         self.done = true;
-        let suggestion = self.curve.suggestion();
         if t.run_dir().is_some() {
             t.write_file("lr_finder.json", self.curve.json())?;
-            t.write_file("lr_finder.svg", plot::svg(&self.curve, suggestion))?;
+            t.write_file("lr_finder.svg", plot::svg(&self.curve, self.curve.suggestion()))?;
         }
-        match suggestion {
+        self.stop(t)
+    }
+
+    /// Ends the run with the result of the test.
+    fn stop(&self, t: &mut Trainer) -> Result<()> {
+        match self.curve.suggestion() {
             Some(lr) => t.request_stop(&format!(
                 "learning rate test complete: the loss decreases fastest at {lr:.2e}, see lr_finder.svg"
             )),
@@ -81,7 +85,9 @@ impl Hook for LrFinder {
             self.min_lr,
             self.max_lr
         );
-        t.set_lr(self.rate(1))
+        // A resumed run goes on where it stands, and a test that is complete stays so.
+        t.set_lr(self.rate(t.iter() + 1))?;
+        if self.done { self.stop(t) } else { Ok(()) }
     }
 
     fn after_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {

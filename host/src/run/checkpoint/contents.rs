@@ -153,6 +153,9 @@ pub struct Provenance {
     /// The data files.
     #[serde(default)]
     pub data: DataFiles,
+    /// The number of training samples; older checkpoints do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
     /// The libraries in use: path, sha256, name, version.
     pub libraries: Vec<Json>,
     /// Every hook and metric: name, type, library, level, parameters.
