@@ -70,6 +70,7 @@ mod test_plugin;
 mod train;
 mod verify_resume;
 
+mod text_stream;
 use crate::plugins::crash;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use color::Color;

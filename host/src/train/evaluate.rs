@@ -92,24 +92,27 @@ impl Trainer {
     }
 
     /// Continues a row of tokens, between the points of a prediction without a batch, so that hooks that swap in averaged weights
-    /// do so here too.
+    /// do so here too. `tell` is told each token as soon as it is drawn; a signal ends the row.
     pub fn generate(
         &mut self,
         prompt: &[i64],
         count: usize,
         drawing: &SamplingSettings,
-    ) -> (Ending, Vec<i64>) {
-        let mut tokens = Vec::new();
-        let ending = self.run(|t| {
+        mut tell: impl FnMut(i64),
+    ) -> Ending {
+        self.run(|t| {
             t.in_phase(Phase::Pred, 0, |t| {
                 let outcome = t.fire_all(EvalPass::PRED.begin).and_then(|()| {
-                    tokens = t.with_engine(|it| generate(it.model(), prompt, count, drawing))?;
-                    t.fire_all(EvalPass::PRED.end)
+                    let tell = |token| {
+                        tell(token);
+                        t.signal().is_none()
+                    };
+                    t.with_engine(|it| generate(it.model(), prompt, count, drawing, tell))?;
+                    if t.signal().is_some() { Ok(()) } else { t.fire_all(EvalPass::PRED.end) }
                 });
                 t.close(EvalPass::PRED.close, outcome)
             })
-        });
-        (ending, tokens)
+        })
     }
 
     /// Runs something in another phase; the position of training is restored afterwards.
