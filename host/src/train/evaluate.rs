@@ -82,13 +82,19 @@ impl Trainer {
         let inner_len = loader.batches();
         self.with_engine(Engine::share_buffers)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
-        self.in_phase(phase, inner_len, |t| {
+        self.context.writers.borrow_mut().begin_pass();
+        let outcome = self.in_phase(phase, inner_len, |t| {
             t.fire_all(points.enter)?;
             let outcome = t.batches(split, points);
             let is_whole = matches!(outcome, Ok(true));
             t.close(points.close, outcome.map(drop))?;
             if is_whole { t.fire_all(points.leave).map(|()| true) } else { Ok(false) }
-        })
+        });
+        if phase == Phase::Val {
+            let (events, progress) = (self.context.events.borrow(), self.context.progress.get());
+            self.context.writers.borrow_mut().end_pass(&events, &progress);
+        }
+        outcome
     }
 
     /// Continues a row of tokens, between the points of a prediction without a batch, so that hooks that swap in averaged weights
@@ -154,6 +160,7 @@ impl Trainer {
                 let outputs = self.gather_outputs(output.take())?;
                 self.results.predictions.extend(outputs);
             }
+            self.context.draw_pass();
             self.agree_on_signals()?;
             if self.signal().is_some() {
                 return Ok(false);
