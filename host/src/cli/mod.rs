@@ -47,6 +47,7 @@ mod logging;
 mod new_plugin;
 mod plan;
 mod plot_lr;
+mod out_file;
 mod plugin_json;
 mod plugins;
 mod predict;

@@ -3,7 +3,7 @@
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
-use super::{ConfigSource, ranks};
+use super::{ConfigSource, out_file, ranks};
 use crate::job::Job;
 use crate::plugins::crash::CrashWatch;
 use crate::run::{PredictionFormat, Predictions};
@@ -65,6 +65,7 @@ pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Fa
         crash.report();
         return args.sample.run(prompt, &job, args.from.open()?);
     }
+    out_file::check_folder(&args.out)?;
     let mut job = check(args)?;
     crash.report();
     let mut writers = Writers::default();
