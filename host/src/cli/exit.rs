@@ -172,7 +172,9 @@ impl From<JobError> for Failure {
 impl From<RunDirError> for Failure {
     fn from(error: RunDirError) -> Self {
         let code = match error {
-            RunDirError::NoCheckpoint { .. } | RunDirError::NotARun { .. } => CONFIG,
+            RunDirError::NoCheckpoint { .. }
+            | RunDirError::NotARun { .. }
+            | RunDirError::Misfit { .. } => CONFIG,
             _ => FILES,
         };
         Self::new(code, error)

@@ -27,16 +27,16 @@ pub enum RunDirError {
     StateRefused { hook: String, why: String },
     /// Not enough memory for the copy of a checkpoint.
     #[error(
-        "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
+        "out of memory: a copy of the tensors to write needs {bytes} bytes; what was written earlier is intact"
     )]
     NoMemory { bytes: usize },
     /// Another rank could not write its part of a checkpoint.
     #[error(
-        "rank {rank} could not write its part of a checkpoint: {why}; the previous checkpoint is intact"
+        "rank {rank} could not write its part of a checkpoint: {why}; earlier checkpoints are intact"
     )]
     OtherRank { rank: usize, why: String },
     /// The thread that writes checkpoints panicked.
-    #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
+    #[error("writing a checkpoint panicked, a bug in hookrack; earlier checkpoints are intact")]
     WriterPanicked,
     /// A folder that contains something other than a run.
     #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
@@ -48,8 +48,15 @@ pub enum RunDirError {
     #[error("{count} records of the run are not in {path}: {why}", path = path.display())]
     RecordsLost { path: PathBuf, count: u64, why: String },
     /// A checkpoint belongs to another model.
-    #[error("{path} does not match this config: {why}", path = path.display())]
+    #[error("{path} does not match this config: {why}; use the config that the run was trained with{}", config_of(path), path = path.display())]
     Misfit { path: PathBuf, why: String },
+}
+
+/// The config of the run that a checkpoint is in, to be appended.
+fn config_of(checkpoint: &Path) -> String {
+    let config = checkpoint.ancestors().nth(2).map(|run| run.join("config.toml"));
+    let config = config.filter(|config| config.is_file());
+    config.map_or_else(String::new, |config| format!(": {}", config.display()))
 }
 
 impl RunDirError {

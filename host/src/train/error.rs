@@ -13,7 +13,7 @@ pub enum TrainError {
     #[error(transparent)]
     Hook(#[from] HookError),
     /// A step of the loop failed: the model, the data, the optimizer.
-    #[error("epoch {epoch}, iteration {iter}: {why}")]
+    #[error("{}{why}", place(*epoch, *iter))]
     Step { epoch: u64, iter: u64, why: EngineError },
     /// Another rank failed or stopped responding.
     #[error("{0}")]
@@ -21,6 +21,11 @@ pub enum TrainError {
     /// The run's files could not be written.
     #[error(transparent)]
     Files(#[from] RunDirError),
+}
+
+/// The position before an error; nothing before training begins.
+fn place(epoch: u64, iter: u64) -> String {
+    if epoch == 0 { String::new() } else { format!("epoch {epoch}, iteration {iter}: ") }
 }
 
 impl TrainError {
