@@ -96,6 +96,7 @@ const MODULES: &[Module] = &[
             "engine",
             "events",
             "first_failure",
+            "hooks",
             "job",
             "plugins",
             "position",
