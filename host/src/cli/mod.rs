@@ -43,6 +43,7 @@ mod inspect_checkpoint;
 mod keys;
 mod launch;
 mod lock;
+mod limit_args;
 mod logging;
 mod new_plugin;
 mod plan;
