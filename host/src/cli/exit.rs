@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Config or usage.
-const CONFIG: u8 = 2;
+pub(super) const CONFIG: u8 = 2;
 /// A plugin failed to load.
 const PLUGIN: u8 = 3;
 /// A hook failed under abort.
