@@ -33,6 +33,12 @@ pub fn print_bytes(bytes: &[u8]) {
     keep(io::stdout().write_all(bytes));
 }
 
+/// As [`print_bytes`], and no buffer keeps them.
+pub fn print_now(bytes: &[u8]) {
+    let mut out = io::stdout();
+    keep(out.write_all(bytes).and_then(|()| out.flush()));
+}
+
 /// Prints a line to standard error; failures are ignored.
 pub fn complain(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");

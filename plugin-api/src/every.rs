@@ -27,8 +27,10 @@ pub enum CadenceFault {
     NoUnit,
     /// A unit that is neither `it` nor `ep`.
     UnknownUnit,
-    /// No number, or one above 2^64 - 1.
+    /// No number.
     NoNumber,
+    /// A number above 2^64 - 1.
+    TooLarge,
     /// `0it` would never run.
     Zero,
 }
@@ -67,7 +69,8 @@ impl Every {
     pub fn parse(text: &str) -> Result<Self, CadenceFault> {
         let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (digits, unit) = text.split_at(unit_at);
-        let count: u64 = digits.parse().map_err(|_| CadenceFault::NoNumber)?;
+        let fault = if digits.is_empty() { CadenceFault::NoNumber } else { CadenceFault::TooLarge };
+        let count: u64 = digits.parse().map_err(|_| fault)?;
         match (count, unit) {
             (_, "") => Err(CadenceFault::NoUnit),
             (0, "it" | "ep") => Err(CadenceFault::Zero),
@@ -99,7 +102,7 @@ mod tests {
         assert_eq!(Every::parse("100"), Err(CadenceFault::NoUnit));
         assert_eq!(Every::parse("100ba"), Err(CadenceFault::UnknownUnit));
         assert_eq!(Every::parse("-1it"), Err(CadenceFault::NoNumber));
-        assert_eq!(Every::parse("99999999999999999999it"), Err(CadenceFault::NoNumber));
+        assert_eq!(Every::parse("99999999999999999999it"), Err(CadenceFault::TooLarge));
         assert_eq!(Every::parse("0ep"), Err(CadenceFault::Zero));
         assert_eq!(Every::parse(""), Err(CadenceFault::NoNumber));
     }

@@ -85,6 +85,27 @@ fn the_progress_bar_shows_the_scalars_of_choice_between_what_the_writers_write()
 }
 
 #[test]
+fn a_slow_pass_draws_its_progress_on_a_terminal_and_nowhere_else() {
+    let slow = "[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_val_iter\"\n\
+                how = \"shell\"\ncommand = \"sleep 0.15\"\n";
+    let bench = Bench::new(slow);
+    let screen = on_a_terminal(&bench, "");
+    assert!(screen.contains("%  epoch 1  val 1/2"), "{screen}");
+    let quiet = terminal(&bench, 160, &[], "{} train config.toml --run-dir quiet --quiet");
+    assert!(!quiet.expect(0).stdout.contains("val 1/2"), "{}", quiet.stdout);
+    for (command, split) in [("eval", "test"), ("predict", "pred")] {
+        let long = format!("data.{split}.samples=200000");
+        let line = format!("{{}} {command} config.toml --checkpoint run -s {long}");
+        let screen = terminal(&bench, 160, &[], &line).expect(0).stdout.clone();
+        let is_drawn =
+            screen.contains(&format!("%  epoch 2  {split} ")) && screen.contains("/50000");
+        assert!(is_drawn, "{screen}");
+        let ran = bench.run([command, "config.toml", "--checkpoint", "run", "-s", &long]);
+        assert!(!ran.expect(0).stdout.contains("/50000"), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_narrow_terminal_keeps_the_loss_and_drops_the_bar() {
     let line = "{} train config.toml --run-dir run";
     let screen = terminal(&Bench::new(EACH), 50, &[], line).expect(0).stdout.clone();

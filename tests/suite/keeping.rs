@@ -253,6 +253,38 @@ fn a_checkpoint_is_shown_without_its_tensors() {
 }
 
 #[test]
+fn a_run_that_crashed_is_listed_as_such_and_no_name_controls_the_terminal() {
+    let bench = Bench::bare();
+    let run = |name: &str, crash: Option<&str>| {
+        let folder = bench.path("runs").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("run.json"), "{\"outcome\": \"running\"}").unwrap();
+        let crash = crash.map(|why| format!("{{\"message\": \"{why}\"}}"));
+        if let Some(report) = crash {
+            fs::write(folder.join("crash.json"), report).unwrap();
+        }
+    };
+    run("cut", None);
+    run("fallen", Some("segmentation fault in libx.so"));
+    run("x\n\u{1b}[31mred", None);
+    let listed = bench.run(["runs"]).expect(0).stdout.clone();
+    let rows: Vec<Vec<&str>> =
+        listed.lines().skip(1).map(|line| line.split_whitespace().take(2).collect()).collect();
+    assert_eq!(
+        rows,
+        [["cut", "killed"], ["fallen", "crashed"], ["x\\n\\u{1b}[31mred", "killed"]],
+        "{listed}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&bench.run(["runs", "--json"]).expect(0).stdout).unwrap();
+    assert_eq!(json[1]["why"], "segmentation fault in libx.so");
+    bench
+        .run(["inspect", "runs/fallen"])
+        .expect(0)
+        .prints(&["state       crashed", "why         segmentation fault in libx.so"]);
+}
+
+#[test]
 fn runs_are_listed_for_a_program_too() {
     let bench = Bench::new("");
     bench.trained("runs/a", &[]);

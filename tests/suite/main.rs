@@ -66,6 +66,7 @@ mod rank_parity;
 mod rank_training;
 mod ranks;
 mod recording;
+mod refusals;
 mod report;
 mod resume;
 mod roles;

@@ -1,7 +1,10 @@
 //! Models from a config: each trains, its state is in the checkpoint, and what does not fit is shown at its line.
 
-use crate::workbench::{Bench, tensors};
+use crate::patience;
+use crate::workbench::{Bench, program, tensors};
 use crate::workshop::repository;
+use std::fs::File;
+use std::process::{Command, Stdio};
 
 /// The digits and a model, for three iterations.
 fn config(model: &str) -> String {
@@ -174,6 +177,30 @@ fn a_prompt_is_continued_with_the_averaged_weights_if_there_are_any() {
     };
     assert_eq!(written("plain.toml"), "abcdefgh\n");
     assert_ne!(written("averaged.toml"), "abcdefgh\n", "the average has never left the start");
+}
+
+#[test]
+fn a_text_is_printed_as_it_is_generated_and_a_signal_ends_it() {
+    let bench = Bench::bare();
+    bench.write("text.txt", &"abcdefgh".repeat(100));
+    bench.write(
+        "config.toml",
+        "[model]\ntype = \"GPT\"\nlayers = 1\nwidth = 8\nheads = 1\n[loss]\ntype = \"CrossEntropy\"\n\
+         [optimizer]\ntype = \"AdamW\"\n[train]\nmax_iters = 1\nbatch_size = 2\nthreads = 1\n\
+         [data.train]\ntype = \"Text\"\npath = \"text.txt\"\ncontext = 8\n",
+    );
+    bench.run(["train", "config.toml", "--run-dir", "run"]).expect(0);
+    let mut command = Command::new(program());
+    command.args(["predict", "config.toml", "--checkpoint", "run", "--prompt", "abc"]);
+    command.args(["--tokens", "1000000000"]).current_dir(bench.path(""));
+    command.env_remove("LD_LIBRARY_PATH").stdout(File::create(bench.path("said")).unwrap());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let said = || std::fs::read(bench.path("said")).unwrap();
+    patience::until("a few tokens are printed", || said().len() > 20);
+    patience::signal(&child, "INT");
+    assert_eq!(patience::wait(&mut child).code(), Some(130));
+    let said = said();
+    assert!(said.starts_with(b"abc") && said.ends_with(b"\n"), "{said:?}");
 }
 
 /// A file as `numpy.save` writes it.

@@ -90,3 +90,19 @@ fn training_continues_without_a_console() {
         }
     }
 }
+
+#[test]
+fn a_current_directory_that_was_removed_is_named() {
+    let bench = Bench::new("");
+    for arguments in ["--version", "check config.toml"] {
+        let line = format!(
+            "mkdir gone && cd gone && rmdir ../gone && '{}' {arguments}",
+            program().display()
+        );
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &line]).current_dir(bench.path("")).env_remove("LD_LIBRARY_PATH");
+        let ran = Ran::of(&mut shell);
+        let said = "error: the current directory no longer exists: change to another one\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), said), "{arguments}");
+    }
+}

@@ -18,13 +18,15 @@ pub struct SamplingSettings {
     pub seed: u64,
 }
 
-/// The `count` tokens that follow a prompt. The model sees the last tokens that fit its context.
+/// The `count` tokens that follow a prompt. The model sees the last tokens that fit its context. `tell` is told each token as soon as it
+/// is drawn; the row ends there if it returns false.
 pub fn generate(
     model: &dyn Model,
     prompt: &[i64],
     count: usize,
     drawing: &SamplingSettings,
-) -> Result<Vec<i64>> {
+    mut tell: impl FnMut(i64) -> bool,
+) -> Result<()> {
     let &[longest] = model.input_shape() else {
         return Err(EngineError::Data("this model does not take tokens".into()));
     };
@@ -40,9 +42,13 @@ pub fn generate(
         let input = Tensor::f_from_slice(seen)?.f_unsqueeze(0)?.f_to_device(device)?;
         let scores = model.forward(&input, Mode::Eval)?.f_select(0, 0)?.f_select(0, -1)?;
         let scores = Vec::<f64>::try_from(scores.f_to_kind(tch::Kind::Double)?)?;
-        row.push(draw(scores, drawing, &mut random)?);
+        let token = draw(scores, drawing, &mut random)?;
+        row.push(token);
+        if !tell(token) {
+            break;
+        }
     }
-    Ok(row.split_off(prompt.len()))
+    Ok(())
 }
 
 /// The number of one token.
@@ -122,12 +128,25 @@ mod tests {
         let settings = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 8_i64.into())];
         let model = Choice::new("GPT", &settings).build(MODELS, &context).unwrap();
         let text = |prompt: &[i64], seed| {
-            generate(model.as_ref(), prompt, 12, &SamplingSettings { seed, ..WARM }).unwrap()
+            let (drawing, mut row) = (SamplingSettings { seed, ..WARM }, Vec::new());
+            let mut tell = |token| {
+                row.push(token);
+                true
+            };
+            generate(model.as_ref(), prompt, 12, &drawing, &mut tell).unwrap();
+            row
         };
         assert_eq!(text(&[1, 2], 5), text(&[1, 2], 5));
         assert_ne!(text(&[1, 2], 5), text(&[1, 2], 6));
         assert_eq!(text(&[8, 8, 1, 2, 3, 4], 5), text(&[1, 2, 3, 4], 5));
         assert!(text(&[1], 5).iter().all(|token| (0..9).contains(token)));
-        assert!(generate(model.as_ref(), &[], 1, &WARM).is_err());
+        assert!(generate(model.as_ref(), &[], 1, &WARM, |_| true).is_err());
+        let mut told = Vec::new();
+        let mut until_three = |token| {
+            told.push(token);
+            told.len() < 3
+        };
+        generate(model.as_ref(), &[1, 2], 12, &WARM, &mut until_three).unwrap();
+        assert_eq!(told, text(&[1, 2], 5)[..3], "each token is told when it is drawn");
     }
 }

@@ -157,7 +157,7 @@ fn params(out: &mut String, params: Option<&[Param]>) {
     if params.is_empty() {
         return;
     }
-    _ = writeln!(out, "\n{}", reference::keys(params));
+    _ = writeln!(out, "\n{}", reference::keys(&reference::with_nested(params)));
 }
 
 /// An entry with every parameter at its default.

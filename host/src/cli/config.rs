@@ -39,6 +39,10 @@ pub(super) struct ConfigArgs {
     schema: bool,
 }
 
+fn is_svg(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "svg")
+}
+
 pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     if args.schema {
         let folders = match &args.config {
@@ -48,6 +52,10 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
         let schema = schema::json_schema(&Inventory::of(&folders, &[])?.catalog);
         say!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = args.plot_lr.as_ref().filter(|file| !is_svg(file)) {
+        let why = format!("{}: the file name must end in .svg", file.display());
+        return Err(Failure::usage(why));
     }
     let path = args.config.as_deref().unwrap_or(Path::new(""));
     let job = Job::load(path, &args.set)?;

@@ -2,7 +2,7 @@
 
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
-use super::{ConfigSource, ranks};
+use super::{ConfigSource, out_file, ranks};
 use crate::job::Job;
 use crate::plugins::crash::CrashWatch;
 use crate::run::atomic;
@@ -44,6 +44,7 @@ pub(super) fn check(args: &EvalArgs) -> Result<Job, Failure> {
 }
 
 pub(super) fn run(args: &EvalArgs, crash: &CrashWatch) -> Result<ExitCode, Failure> {
+    args.out.iter().try_for_each(|path| out_file::check_folder(path))?;
     let mut job = check(args)?;
     crash.report();
     let mut writers = Writers::default();

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Config or usage.
-const CONFIG: u8 = 2;
+pub(super) const CONFIG: u8 = 2;
 /// A plugin failed to load.
 const PLUGIN: u8 = 3;
 /// A hook failed under abort.
@@ -172,7 +172,9 @@ impl From<JobError> for Failure {
 impl From<RunDirError> for Failure {
     fn from(error: RunDirError) -> Self {
         let code = match error {
-            RunDirError::NoCheckpoint { .. } | RunDirError::NotARun { .. } => CONFIG,
+            RunDirError::NoCheckpoint { .. }
+            | RunDirError::NotARun { .. }
+            | RunDirError::Misfit { .. } => CONFIG,
             _ => FILES,
         };
         Self::new(code, error)

@@ -129,7 +129,8 @@ fn print_params(params: Option<&[Param]>) {
         say!("  parameters are not described; the plugin checks them itself");
         return;
     };
-    for param in params {
+    for param in &reference::with_nested(params) {
+        let depth = param.name.matches('.').count();
         let presence = match &param.presence {
             Presence::Required => "required".to_owned(),
             Presence::Optional => "optional".to_owned(),
@@ -141,7 +142,7 @@ fn print_params(params: Option<&[Param]>) {
         };
         say!(
             "  {:<16} {:<10} {presence:<16} {}{}{}",
-            param.name,
+            format!("{:indent$}{}", "", param.name, indent = 2 * depth),
             kind(&param.ty),
             param.doc,
             range(param),

@@ -3,11 +3,11 @@
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
-use super::{ConfigSource, ranks};
+use super::{ConfigSource, out_file, ranks};
 use crate::job::Job;
 use crate::plugins::crash::CrashWatch;
 use crate::run::{PredictionFormat, Predictions};
-use crate::writers::Writers;
+use crate::writers::{Console, Writers};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,9 +58,14 @@ pub(super) fn run(args: &PredictArgs, crash: &CrashWatch) -> Result<ExitCode, Fa
         crash.report();
         return args.sample.run(prompt, &job, args.from.open()?);
     }
+    out_file::check_folder(&args.out)?;
     let mut job = check(args)?;
     crash.report();
-    let mut evaluator = ranks::evaluator(&mut job, &args.from, Writers::default())?;
+    let mut writers = Writers::default();
+    if let Some(console) = Console::on_terminal() {
+        writers.add(console);
+    }
+    let mut evaluator = ranks::evaluator(&mut job, &args.from, writers)?;
     let (ending, outputs) = evaluator.trainer.predict();
     let code = code_in(ending, &job.config)?;
     if code == ExitCode::SUCCESS && evaluator.is_main {

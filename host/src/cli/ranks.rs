@@ -262,7 +262,7 @@ pub(super) fn train_as_worker(
     if let Some(checkpoint) = checkpoint {
         trainer.resume_from(Resume { checkpoint, force: args.run_dir.force, with_optimizer: true });
     }
-    trainer.limit(args.limits(&job));
+    trainer.limit(args.limits.of(&job));
     super::exit::code_in(trainer.fit(), &job.config)
 }
 

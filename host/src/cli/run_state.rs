@@ -1,5 +1,7 @@
 //! The state of a run, read from its directory, also while it is running or after it was killed.
 
+use crate::plugins::crash;
+use crate::plugins::loader::visible;
 use crate::run::{RunLock, checkpoint, json_file};
 use hookrack_plugin_api::Phase;
 use serde_json::{Map, Value as Json, json};
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct RunState {
     pub(super) name: String,
     path: PathBuf,
-    /// The outcome, or `running`, or `killed`.
+    /// The outcome, or `running`, or `crashed`, or `killed`.
     pub(super) state: String,
     pub(super) iter: u64,
     epoch: u64,
@@ -21,12 +23,18 @@ pub(super) struct RunState {
 impl RunState {
     /// Reads a run directory; `None` for any other folder.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let record = json_file::record(path)?;
-        let outcome = record["outcome"].as_str().unwrap_or("unknown");
-        let state = match (outcome, RunLock::is_held(path)) {
+        let mut record = json_file::record(path)?;
+        let outcome = record["outcome"].as_str().unwrap_or("unknown").to_owned();
+        let state = match (outcome.as_str(), RunLock::is_held(path)) {
             (_, true) => "running",
             // Its record says that it is running, but no process holds the lock.
-            ("running", false) => "killed",
+            ("running", false) => match crash_of(path) {
+                Some(message) => {
+                    record["why"] = message.into();
+                    "crashed"
+                }
+                None => "killed",
+            },
             (outcome, false) => outcome,
         };
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -60,7 +68,7 @@ impl RunState {
 
     /// For a person.
     pub(super) fn print(&self) {
-        say!("run {}", self.path.display());
+        say!("run {}", visible(&self.path.to_string_lossy()));
         say!("  state       {}", self.state);
         for (label, key) in [("why", "why"), ("config", "config"), ("hookrack", "hookrack")] {
             if let Some(text) = self.record[key].as_str() {
@@ -73,6 +81,13 @@ impl RunState {
             say!("  best        {}", self.best_line());
         }
     }
+}
+
+/// The message of the crash that ended the last start of a run; reports of earlier starts have other names.
+fn crash_of(path: &Path) -> Option<String> {
+    let report = std::fs::read(path.join(crash::FILE)).ok()?;
+    let report: Json = serde_json::from_slice(&report).ok()?;
+    Some(report["message"].as_str().unwrap_or("its report has no message").to_owned())
 }
 
 /// The progress of a run and its best values: from its record, or from its other files while the record has no end.

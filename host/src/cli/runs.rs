@@ -2,6 +2,7 @@
 
 use super::exit::Failure;
 use super::run_state::RunState;
+use crate::plugins::loader::visible;
 use crate::run::RunDirError;
 use clap::Args;
 use serde_json::Value as Json;
@@ -17,7 +18,7 @@ Examples:
   hookrack runs --json | jq -r '.[] | select(.state == \"failed\") | .path'
 
 States: running, completed, stopped (by a hook or a limit), interrupted (by a signal), failed,
-killed."))]
+crashed (crash.json in its directory has the report), killed."))]
 pub(super) struct RunsArgs {
     /// Directory that holds the run directories
     #[arg(default_value = "runs")]
@@ -60,5 +61,7 @@ pub(super) fn run(args: &RunsArgs) -> Result<ExitCode, Failure> {
 }
 
 fn row(run: &RunState) -> [String; 4] {
-    [run.name.clone(), run.state.clone(), run.iter.to_string(), run.best_line()]
+    // Whoever can create a folder must not control the terminal.
+    let shown = |text: &str| visible(text).into_owned();
+    [shown(&run.name), shown(&run.state), run.iter.to_string(), shown(&run.best_line())]
 }

@@ -1,11 +1,12 @@
 //! `hookrack predict --prompt`: continues a text with a language model.
 
 use super::exit::{Failure, code_of};
+use super::text_stream::TextStream;
 use super::train::watchdog;
 use crate::engine::generate::SamplingSettings;
 use crate::job::Job;
 use crate::stdio;
-use crate::train::{Interrupt, Parts, Resume, Trainer};
+use crate::train::{Ending, Interrupt, Parts, Resume, Trainer};
 use crate::writers::{Writers, leave_interrupted};
 use clap::Args;
 use std::process::ExitCode;
@@ -66,10 +67,13 @@ impl SampleArgs {
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
         trainer.resume_from(resume);
         let drawing = SamplingSettings { temperature, top_k, seed };
-        let (ending, tokens) = trainer.generate(&prompt, self.tokens, &drawing);
-        let code = code_of(ending)?;
-        let text = known.decode(&[prompt, tokens].concat());
-        stdio::print_bytes(&[&text[..], b"\n"].concat());
-        Ok(code)
+        let mut text = TextStream::new(known, &prompt);
+        let ending = trainer.generate(&prompt, self.tokens, &drawing, |token| {
+            stdio::print_now(&text.next(token));
+        });
+        if text.has_begun() || !matches!(ending, Ending::Failed(_)) {
+            stdio::print_now(&text.end());
+        }
+        code_of(ending)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::exit::{Failure, code_in};
 use super::fast_dev_run::FastDevRun;
+use super::limit_args::LimitArgs;
 use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{RunDirArgs, Search, Start};
@@ -17,9 +18,7 @@ use crate::report;
 use crate::run::{Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
 use crate::torch::kernels;
-use crate::train::{
-    Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, WhenStarted,
-};
+use crate::train::{Ending, Grid, Interrupt, Parts, Resume, Trainer, Watchdog, WhenStarted};
 use crate::world::World;
 use crate::writers::{
     Console, JsonLines, MetricsJson, RunFacts, Writers, leave_interrupted, leave_terminal,
@@ -57,17 +56,8 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     fast: FastDevRun,
 
-    /// Stop after this iteration and save a checkpoint; schedules still span the configured length
-    #[arg(long, value_name = "ITER")]
-    until: Option<u64>,
-
-    /// Write an additional checkpoint after this iteration
-    #[arg(long, value_name = "ITER")]
-    save_at: Option<u64>,
-
-    /// Wait to be killed once that checkpoint is on disk
-    #[arg(long, hide = true)]
-    wait_after_save: bool,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
 
     /// Train in a child process and restart it from its last checkpoint after a crash, at most N times (default 3); a hook that crashed twice is
     /// removed unless its on_error is "abort"
@@ -96,14 +86,6 @@ pub(super) struct TrainArgs {
     /// Print progress and the summary, and log lines on standard error, as JSON, one object per line
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
-}
-
-impl TrainArgs {
-    /// Where to stop and where to save.
-    pub(super) fn limits(&self, job: &Job) -> Limits {
-        let limits = Limits::new(job.config.train.max_time, self.until, self.save_at);
-        limits.waiting(self.wait_after_save)
-    }
 }
 
 pub(super) fn run(mut args: TrainArgs, files: Files<'_>) -> Result<ExitCode, Failure> {
@@ -177,6 +159,8 @@ fn train(
         let parts = args.fast.parts(&job, ranks, None)?;
         (ranks::connect_ranks(ranks, &job)?, parts)
     };
+    // The same on all ranks.
+    args.limits.check(parts.horizon)?;
     match &world {
         Some(world) => {
             let trained = if ranks.is_main() {
@@ -254,7 +238,7 @@ fn train_as_main(
     args.fast.disable_checkpoints(&mut trainer);
     super::plan::warn_of_stale_reads(&job);
     tracing::info!("trains in {}", run.path().display());
-    trainer.limit(args.limits(&job));
+    trainer.limit(args.limits.of(&job));
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }

@@ -352,6 +352,10 @@ fn help_on_type(node: &Node, key: &str, expected: &str) -> Option<String> {
             Some("write `type = \"…\"` in a section of its own".into())
         }
         (Item::Table(_), "a list of tables") => Some(format!("write [[{key}]] for each entry")),
+        (Item::Str(name), "a list of tables") => (!key.contains('.')).then(|| {
+            let name = brief(name);
+            format!("write [[{key}]] for each entry, or {key} = [{{ type = \"{name}\" }}]")
+        }),
         (Item::Str(text), expected) if expected.starts_with("a list of") => {
             Some(format!("write [\"{}\"]", brief(text)))
         }

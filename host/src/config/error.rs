@@ -172,6 +172,7 @@ fn cadence_fault(fault: CadenceFault) -> &'static str {
         CadenceFault::NoUnit => "it has no unit",
         CadenceFault::UnknownUnit => "its unit is neither `it` nor `ep`",
         CadenceFault::NoNumber => "it does not start with a whole number",
+        CadenceFault::TooLarge => "the number is too large",
         CadenceFault::Zero => "the number must be at least 1",
     }
 }

@@ -111,6 +111,26 @@ fn nested(params: &[Param], name: &str) -> Option<Vec<Param>> {
     }
 }
 
+/// Parameters, each followed by those of the table that it takes, named by their path: `grad_clip.max_norm`; `groups[].lr` in a list of
+/// tables.
+pub fn with_nested(params: &[Param]) -> Vec<Param> {
+    let mut all = Vec::new();
+    for param in params {
+        let (within, inner) = match &param.ty {
+            ParamType::Table(inner) => (param.name.clone(), inner.as_slice()),
+            ParamType::List(item) => match item.as_ref() {
+                ParamType::Table(inner) => (format!("{}[]", param.name), inner.as_slice()),
+                _ => (String::new(), &[][..]),
+            },
+            _ => (String::new(), &[][..]),
+        };
+        all.push(param.clone());
+        let inner = with_nested(inner).into_iter();
+        all.extend(inner.map(|param| Param { name: format!("{within}.{}", param.name), ..param }));
+    }
+    all
+}
+
 /// A table with a row for each parameter.
 pub fn keys(params: &[Param]) -> String {
     let mut out = "| key | type | default | |\n|---|---|---|---|\n".to_owned();
@@ -253,6 +273,24 @@ mod tests {
         let filled = fill("<!-- keys of [run] -->\n<!-- end -->", &sample_catalog()).unwrap();
         let row = filled.lines().find(|row| row.starts_with("| `name`")).unwrap();
         assert!(row.contains("| the name of the config file |"), "{row}");
+    }
+
+    #[test]
+    fn the_keys_of_a_table_follow_it_under_their_path() {
+        let param = |name: &str, ty| Param {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            doc: String::new(),
+            ty,
+            presence: Presence::Optional,
+            min: None,
+            max: None,
+        };
+        let clip = ParamType::Table(vec![param("max_norm", ParamType::Float)]);
+        let groups = ParamType::List(Box::new(clip.clone()));
+        let all = [param("clip", clip), param("groups", groups), param("x", ParamType::Int)];
+        let names: Vec<_> = with_nested(&all).into_iter().map(|param| param.name).collect();
+        assert_eq!(names, ["clip", "clip.max_norm", "groups", "groups[].max_norm", "x"]);
     }
 
     #[test]

@@ -229,6 +229,11 @@ impl Context {
         written
     }
 
+    /// Redraws the progress line of a pass if it is time to.
+    pub fn draw_pass(&self) {
+        self.writers.borrow_mut().draw_pass(&self.events.borrow(), &self.progress.get());
+    }
+
     /// Makes the writers that record every value record the scalars of this iteration.
     pub fn record_events(&self) -> Result<(), RunDirError> {
         if self.writers.borrow().is_held() {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 struct Entry {
     phase: Phase,
     name: String,
-    step_key: Key,
+    // Of an evaluation only the whole is logged, so that another metric may have this name there.
+    step_key: Option<Key>,
     epoch_key: Key,
     step: Option<f64>,
     last: Option<f64>,
@@ -80,7 +81,8 @@ impl MetricValues {
         }
         let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
         let scoped = format!("{}/{name}", phase.name());
-        let step_key = events.key(&format!("{scoped}_step"), true);
+        let logs_steps = phase == Phase::Train;
+        let step_key = logs_steps.then(|| events.key(&format!("{scoped}_step"), true));
         let epoch_key = events.key(&scoped, false);
         self.entries.push(Entry {
             phase,
@@ -95,8 +97,8 @@ impl MetricValues {
         self.entries.len() - 1
     }
 
-    /// Stores the value of a batch; returns its key for the writers.
-    pub fn put_step(&mut self, index: usize, value: f64) -> Key {
+    /// Stores the value of a batch; returns its key for the writers, if it is logged.
+    pub fn put_step(&mut self, index: usize, value: f64) -> Option<Key> {
         let entry = &mut self.entries[index];
         entry.step = Some(value);
         entry.step_key
@@ -187,6 +189,19 @@ mod tests {
         assert_eq!(metrics.value(Phase::Val, "F1.macro", false), Some(0.5));
         assert_eq!(metrics.value(Phase::Val, "F1", false), None);
         assert_eq!(metrics.value(Phase::Train, "F1.macro", false), None);
+    }
+
+    #[test]
+    fn a_metric_of_an_evaluation_may_be_named_as_the_steps_of_another() {
+        let (mut metrics, mut events) = (MetricValues::default(), EventStorage::default());
+        metrics.register(Phase::Val, "F1", "", None, &mut events);
+        let other = metrics.register(Phase::Val, "F1_step", "", None, &mut events);
+        let key = metrics.put_epoch(other, 0.5, 1);
+        assert!(!events.series(key).unwrap().is_smooth(), "the console leaves out what is smooth");
+        assert_eq!(metrics.put_step(other, 0.5), None);
+        let train = metrics.register(Phase::Train, "F1", "", None, &mut events);
+        let key = metrics.put_step(train, 0.5).unwrap();
+        assert_eq!(events.series(key).unwrap().name().as_ref(), "train/F1_step");
     }
 
     #[test]

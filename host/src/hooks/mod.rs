@@ -50,6 +50,10 @@ pub use callback::{Callback, CallbackHook};
 use hookrack_plugin_api::abi::HookBase;
 use hookrack_plugin_api::hook_table;
 
+/// Hooks that cannot validate in a pipeline, and what they would need there.
+pub static NOT_IN_PIPELINES: &[(&str, &str)] =
+    &[("PredictionWriter", "the outputs on all ranks, and only the last stage has them")];
+
 /// Every hook that a config can name without a library.
 pub static HOOKS: &[HookBase] = &[
     hook_table!(autograd_anomaly_detect::AutogradAnomalyDetectHook as "AutogradAnomalyDetectHook"),

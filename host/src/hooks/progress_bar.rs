@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Selects the scalars of the console's progress line and redraws it after each iteration, evaluations included;
-/// without this hook it is redrawn when scalars are written.
+/// without this hook it is redrawn when scalars are written, and within evaluations.
 #[derive(Settings)]
 pub(super) struct ProgressBar {
     /// Iterations between redraws, of which there are at most ten per second.

@@ -218,9 +218,7 @@ impl Computed<'_> {
             )
         };
         let key = if is_step {
-            let key = metrics.put_step(index, value);
-            // Of an evaluation only the whole counts.
-            (object.description.phase == Phase::Train).then_some(key)
+            metrics.put_step(index, value)
         } else {
             Some(metrics.put_epoch(index, value, context.progress.get().epoch))
         };

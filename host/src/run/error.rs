@@ -21,14 +21,14 @@ pub enum RunDirError {
     #[error("hook `{hook}` could not load its state: {why}; use --force to continue without it")]
     StateRefused { hook: String, why: String },
     #[error(
-        "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
+        "out of memory: a copy of the tensors to write needs {bytes} bytes; what was written earlier is intact"
     )]
     NoMemory { bytes: usize },
     #[error(
-        "rank {rank} could not write its part of a checkpoint: {why}; the previous checkpoint is intact"
+        "rank {rank} could not write its part of a checkpoint: {why}; earlier checkpoints are intact"
     )]
     OtherRank { rank: usize, why: String },
-    #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
+    #[error("writing a checkpoint panicked, a bug in hookrack; earlier checkpoints are intact")]
     WriterPanicked,
     /// A folder that contains something other than a run.
     #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
@@ -37,8 +37,15 @@ pub enum RunDirError {
     InUse { path: PathBuf },
     #[error("{count} records of the run are not in {path}: {why}", path = path.display())]
     RecordsLost { path: PathBuf, count: u64, why: String },
-    #[error("{path} does not match this config: {why}", path = path.display())]
+    #[error("{path} does not match this config: {why}; use the config that the run was trained with{}", config_of(path), path = path.display())]
     Misfit { path: PathBuf, why: String },
+}
+
+/// The config of the run that a checkpoint is in, to be appended.
+fn config_of(checkpoint: &Path) -> String {
+    let config = checkpoint.ancestors().nth(2).map(|run| run.join("config.toml"));
+    let config = config.filter(|config| config.is_file());
+    config.map_or_else(String::new, |config| format!(": {}", config.display()))
 }
 
 impl RunDirError {

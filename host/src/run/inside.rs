@@ -54,7 +54,9 @@ pub fn check_path(path: &Path, may_be_outside: bool) -> Result<(), PathError> {
 /// # Errors
 /// The hook must not write it, or the folder cannot be created.
 pub fn hook_file(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
-    let run_dir = run_dir.ok_or("this run has no directory")?;
+    let run_dir = run_dir.ok_or(
+        "this run has no directory: only rank 0 of `train` has one; write the file only if `t.run_dir()` returns a path",
+    )?;
     check_path(Path::new(file), false).map_err(|error| error.to_string())?;
     let path = run_dir.join(file);
     atomic::create_folder(path.parent().unwrap_or(run_dir)).map_err(|error| error.to_string())?;
@@ -73,6 +75,12 @@ mod tests {
         for free in ["", "eval.json", "logs/run.json", "run.json.bak", "checkpoints2/x", "tb"] {
             assert!(!is_own(Path::new(free)), "{free}");
         }
+    }
+
+    #[test]
+    fn a_file_without_a_run_directory_is_refused_with_what_to_check() {
+        let error = hook_file(None, "x.json").unwrap_err();
+        assert!(error.contains("only rank 0 of `train`") && error.contains("`t.run_dir()`"));
     }
 
     #[test]

@@ -12,13 +12,18 @@ pub enum TrainError {
     /// A hook failed under `abort`.
     #[error(transparent)]
     Hook(#[from] HookError),
-    #[error("epoch {epoch}, iteration {iter}: {why}")]
+    #[error("{}{why}", place(*epoch, *iter))]
     Step { epoch: u64, iter: u64, why: EngineError },
     #[error("{0}")]
     Rank(String),
     /// The run's files could not be written.
     #[error(transparent)]
     Files(#[from] RunDirError),
+}
+
+/// The position before an error; nothing before training begins.
+fn place(epoch: u64, iter: u64) -> String {
+    if epoch == 0 { String::new() } else { format!("epoch {epoch}, iteration {iter}: ") }
 }
 
 impl TrainError {

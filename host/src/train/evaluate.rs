@@ -82,34 +82,43 @@ impl Trainer {
         let inner_len = loader.batches();
         self.with_engine(Engine::share_buffers)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
-        self.in_phase(phase, inner_len, |t| {
+        self.context.writers.borrow_mut().begin_pass();
+        let outcome = self.in_phase(phase, inner_len, |t| {
             t.fire_all(points.enter)?;
             let outcome = t.batches(split, points);
             let is_whole = matches!(outcome, Ok(true));
             t.close(points.close, outcome.map(drop))?;
             if is_whole { t.fire_all(points.leave).map(|()| true) } else { Ok(false) }
-        })
+        });
+        if phase == Phase::Val {
+            let (events, progress) = (self.context.events.borrow(), self.context.progress.get());
+            self.context.writers.borrow_mut().end_pass(&events, &progress);
+        }
+        outcome
     }
 
     /// Continues a row of tokens, between the points of a prediction without a batch, so that hooks that swap in averaged weights
-    /// do so here too.
+    /// do so here too. `tell` is told each token as soon as it is drawn; a signal ends the row.
     pub fn generate(
         &mut self,
         prompt: &[i64],
         count: usize,
         drawing: &SamplingSettings,
-    ) -> (Ending, Vec<i64>) {
-        let mut tokens = Vec::new();
-        let ending = self.run(|t| {
+        mut tell: impl FnMut(i64),
+    ) -> Ending {
+        self.run(|t| {
             t.in_phase(Phase::Pred, 0, |t| {
                 let outcome = t.fire_all(EvalPass::PRED.begin).and_then(|()| {
-                    tokens = t.with_engine(|it| generate(it.model(), prompt, count, drawing))?;
-                    t.fire_all(EvalPass::PRED.end)
+                    let tell = |token| {
+                        tell(token);
+                        t.signal().is_none()
+                    };
+                    t.with_engine(|it| generate(it.model(), prompt, count, drawing, tell))?;
+                    if t.signal().is_some() { Ok(()) } else { t.fire_all(EvalPass::PRED.end) }
                 });
                 t.close(EvalPass::PRED.close, outcome)
             })
-        });
-        (ending, tokens)
+        })
     }
 
     /// Runs something in another phase; the position of training is restored afterwards.
@@ -151,6 +160,7 @@ impl Trainer {
                 let outputs = self.gather_outputs(output.take())?;
                 self.results.predictions.extend(outputs);
             }
+            self.context.draw_pass();
             self.agree_on_signals()?;
             if self.signal().is_some() {
                 return Ok(false);

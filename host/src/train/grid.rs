@@ -1,10 +1,12 @@
 //! The layout of a run: copies of a pipeline, each with one rank per stage.
 
 use super::build_engine::refused;
-use crate::config::{ConfigErrors, ResolvedConfig};
+use crate::config::{ConfigErrors, MemberEntry, ResolvedConfig};
 use crate::engine::data::Rank;
 use crate::engine::registry::Build as _;
 use crate::engine::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use crate::hooks::NOT_IN_PIPELINES;
+use hookrack_plugin_api::Phase;
 
 /// The number of stages of a pipeline, and the number of its copies. The ranks of one pipeline are consecutive: they communicate most,
 /// and are on one machine if they fit.
@@ -74,6 +76,9 @@ impl Grid {
             let help = "start another number of ranks, or remove this key";
             return Err(config.refuse("parallel.data", why, help));
         }
+        if stages > 1 {
+            check_hooks(config)?;
+        }
         config.check_share(data)
     }
 
@@ -86,6 +91,23 @@ impl Grid {
     pub fn copy_of(&self, rank: usize) -> Rank {
         Rank { rank: rank / self.stages, world: self.data }
     }
+}
+
+/// Refuses hooks of validation that need what no rank of a pipeline has.
+fn check_hooks(config: &ResolvedConfig) -> Result<(), ConfigErrors> {
+    let runs = |hook: &&MemberEntry| hook.library.is_none() && hook.phases.contains(Phase::Val);
+    let needs = |hook: &MemberEntry| {
+        let (_, what) = NOT_IN_PIPELINES.iter().find(|(name, _)| *name == hook.type_name)?;
+        Some((hook.name.clone(), *what))
+    };
+    let Some((name, what)) = config.hooks.iter().filter(runs).find_map(needs) else {
+        return Ok(());
+    };
+    let why = format!(
+        "hook `{name}` cannot run in a pipeline: it needs {what}; set phase = [\"test\", \"pred\"] to run it in `eval` and `predict` only, or \
+         use [schedule] type = \"NoPipeline\""
+    );
+    Err(config.not_attached([(name, why)]))
 }
 
 /// The schedule of a config.

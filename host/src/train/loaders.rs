@@ -215,6 +215,11 @@ pub(super) fn loaders(
         return Err(config.refuse("data.train.batch_size", why, help));
     }
     check_share(config, &train, wanted)?;
+    if trains && training.rank.rank == 0 && matches!(train.spec().target, Target::Classes(1)) {
+        tracing::warn!(
+            "data.train has one class: there is nothing to learn, and cross entropy is always 0"
+        );
+    }
     let group = config.train.accumulate_grad_batches;
     train.check_group(group).map_err(refused(config, "train"))?;
     let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train, part);

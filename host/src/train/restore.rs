@@ -35,9 +35,8 @@ impl Trainer {
             let measured = self.measure(&resume.checkpoint.state.position);
             self.locate(measured)?;
         }
-        let restored = self.restore_engine(&resume);
+        self.restore_engine(&resume).or_else(|why| self.refuse(&resume.checkpoint, why))?;
         let Resume { checkpoint, force, .. } = resume;
-        self.locate(restored)?;
         self.restore_hooks(&checkpoint, force)?;
         let Checkpoint { rng, rank_rng, state, .. } = checkpoint;
         let world = state.provenance.world;
@@ -112,6 +111,17 @@ impl Trainer {
         drop(engine);
         self.context.advance(|p| p.lr = lr);
         Ok(())
+    }
+
+    /// The error of a checkpoint that could not be restored: one of another model names the files, others have a position.
+    fn refuse(&self, checkpoint: &Checkpoint, why: EngineError) -> Result<()> {
+        match why {
+            EngineError::State { what, why } => {
+                let path = checkpoint.model.folder().to_owned();
+                Err(RunDirError::Misfit { path, why: format!("{what}: {why}") }.into())
+            }
+            why => self.locate(Err(why)),
+        }
     }
 
     /// Reads the tensors of each hook's state that belong to this process, one hook after the other.

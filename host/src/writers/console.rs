@@ -102,6 +102,11 @@ impl Console {
         Self { bar, ..Self::plain() }
     }
 
+    /// A console for a command that prints nothing but its progress: `None` if there is no terminal to redraw a line on.
+    pub fn on_terminal() -> Option<Self> {
+        Some(Self::new()).filter(Self::is_drawn)
+    }
+
     fn plain() -> Self {
         let shown = SHOWN.map(str::to_owned).into();
         Self {
@@ -265,6 +270,10 @@ impl Writer for Console {
         names.clone_into(&mut self.shown);
     }
 
+    fn is_drawn(&self) -> bool {
+        self.bar.is_some()
+    }
+
     fn redraw(&mut self, events: &EventStorage, progress: &Progress) {
         if self.bar.is_none() {
             return;
@@ -280,8 +289,13 @@ impl Writer for Console {
                 bar.set_style(style(width));
             }
             bar.set_message(line);
-            bar.set_length(progress.max_iters);
-            bar.set_position(progress.iter);
+            // A validation is a part of training; a test or a prediction is all that its command does.
+            let (length, position) = match progress.phase {
+                Phase::Train | Phase::Val => (progress.max_iters, progress.iter),
+                Phase::Test | Phase::Pred => (progress.inner_len, progress.inner_iter),
+            };
+            bar.set_length(length);
+            bar.set_position(position);
         }
     }
 

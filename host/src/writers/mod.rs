@@ -26,6 +26,7 @@ use crate::run::{RunDirError, check_path, is_inside};
 use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A destination of scalars, images and texts.
 pub trait Writer {
@@ -49,6 +50,11 @@ pub trait Writer {
 
     /// Sets the scalars that the progress line shows, in order.
     fn show(&mut self, _names: &[String]) {}
+
+    /// Whether it has a progress line that can be redrawn.
+    fn is_drawn(&self) -> bool {
+        false
+    }
 
     /// Redraws the progress line, without writing anything.
     fn redraw(&mut self, _events: &EventStorage, _progress: &Progress) {}
@@ -153,7 +159,14 @@ pub struct Writers {
     is_held: bool,
     // Kind and folder of the writers opened by hooks.
     opened: Vec<(&'static str, PathBuf)>,
+    // When the progress line was last drawn in this pass, or when the pass began; `None` if there is no line.
+    drawn: Option<Instant>,
+    // Whether the line shows the progress of a pass.
+    shows_pass: bool,
 }
+
+/// The shortest time between two drawings of the progress line in a pass.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Writers {
     /// No writers yet.
@@ -230,6 +243,27 @@ impl Writers {
         self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
     }
 
+    /// Begins a pass without training: one that is over within a tenth of a second is not drawn.
+    pub fn begin_pass(&mut self) {
+        let is_drawn = self.all.iter().any(|writer| writer.is_drawn());
+        self.drawn = is_drawn.then(Instant::now);
+    }
+
+    /// Redraws the progress line of a pass, at most ten times per second. Reads the clock only if there is such a line.
+    pub fn draw_pass(&mut self, events: &EventStorage, progress: &Progress) {
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() >= SHORTEST) {
+            (self.drawn, self.shows_pass) = (Some(Instant::now()), true);
+            self.redraw(events, progress);
+        }
+    }
+
+    /// Redraws the line as it was before a pass, if the pass was drawn.
+    pub fn end_pass(&mut self, events: &EventStorage, progress: &Progress) {
+        if std::mem::take(&mut self.shows_pass) {
+            self.redraw(events, progress);
+        }
+    }
+
     /// Closes each; returns the first error after all were called.
     pub fn finish(&mut self) -> Result<(), RunDirError> {
         let is_held = self.is_held;
@@ -288,51 +322,4 @@ impl Writers {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_kind_is_refused() {
-        let error = Writers::default().open("wandb", "").unwrap_err().to_string();
-        assert_eq!(error, "unknown writer `wandb`; available: evaluations, json, tensorboard");
-    }
-
-    #[test]
-    fn a_kind_is_opened_once_inside_the_run_directory() {
-        let folder = tempfile::tempdir().unwrap();
-        let run_dir = Some(folder.path().to_owned());
-        let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
-        for outside in ["../json", "/tmp/json", "a/../../b"] {
-            let error = writers.open("json", outside).unwrap_err().to_string();
-            assert_eq!(error, format!("`{outside}`: use a path inside the run directory"));
-        }
-        for (kind, own) in [("evaluations", "metrics.json"), ("json", "checkpoints/x")] {
-            let error = writers.open(kind, own).unwrap_err().to_string();
-            assert_eq!(error, format!("`{own}` is written by the run itself: choose another name"));
-        }
-        assert!(!writers.take_media());
-        writers.open("tensorboard", "").unwrap();
-        writers.open("tensorboard", "./tb").unwrap();
-        assert_eq!((writers.all.len(), writers.take_media()), (1, true));
-        let error = writers.open("tensorboard", "other").unwrap_err().to_string();
-        assert_eq!(error, "tensorboard is open in `tb` already: a run can have only one");
-    }
-
-    #[test]
-    fn a_dot_is_the_run_directory_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let run_dir = Some(folder.path().to_owned());
-        let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
-        writers.open("json", ".").unwrap();
-        writers.open("json", "./").unwrap();
-        assert!(folder.path().join("training_status.json").is_file());
-        assert_eq!(writers.all.len(), 1);
-    }
-
-    #[test]
-    fn a_run_that_leaves_nothing_opens_nothing() {
-        let mut writers = Writers::default();
-        writers.open("tensorboard", "").unwrap();
-        assert!(writers.all.is_empty());
-    }
-}
+mod tests;

@@ -26,6 +26,13 @@ impl ArrayPair {
             let why = format!("{} labels, but {} inputs", labels.len(), inputs.len());
             return Err(labels.wrong(0, &why));
         }
+        if inputs.sides.len() == 1 {
+            let count = inputs.len();
+            let why = format!(
+                "inputs of shape [{count}] have no feature dimension: save `x[:, None]`, of shape [{count}, 1]"
+            );
+            return Err(inputs.wrong(0, &why));
+        }
         let is_row = labels.sides[1..].iter().all(|side| *side == 1);
         let target = match classes {
             _ if labels.number.is_int() && is_row => {
@@ -201,6 +208,10 @@ mod tests {
             error(build("Safetensors", &settings)).contains("there are inputs, labels, values")
         );
         assert!(error(npy("y_i8.npy", "nowhere.npy")).contains("cannot read nowhere.npy"));
+        assert_eq!(
+            error(npy("y_i8.npy", "y_i8.npy")),
+            "data: y_i8.npy, byte 128: inputs of shape [3] have no feature dimension: save `x[:, None]`, of shape [3, 1]"
+        );
     }
 
     #[test]

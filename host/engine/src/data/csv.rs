@@ -7,7 +7,7 @@ use ::csv::{ReaderBuilder, StringRecord};
 use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
-use super::{DataSpec, Dataset, SampleBuffer, Target, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, check_names, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -59,6 +59,7 @@ impl Component<(), dyn Dataset> for CsvSettings {
         if self.target == CsvTarget::Values && !self.classes.is_empty() {
             return Err(Self::refuse("classes requires target = \"classes\""));
         }
+        check_names(&self.classes).map_err(|why| Self::refuse_key("classes", why))?;
         Ok(Box::new(Csv::open(&self, delimiter)?))
     }
 }
@@ -150,7 +151,10 @@ fn number(file: &FileBytes, record: &StringRecord, column: usize) -> Result<f32>
 fn parse(file: &FileBytes, text: &str, at: usize) -> Result<f32> {
     let number: Option<f32> = text.parse().ok();
     number.filter(|number| number.is_finite()).ok_or_else(|| {
-        file.wrong(at, format!("`{text}` in the row that begins here is not a number"))
+        // `inf` is not written with digits.
+        let is_large = number.is_some() && text.contains(|c: char| c.is_ascii_digit());
+        let what = if is_large { "is too large for a float" } else { "is not a number" };
+        file.wrong(at, format!("`{text}` in the row that begins here {what}"))
     })
 }
 
@@ -301,6 +305,11 @@ mod tests {
         );
         assert_eq!(error("length,kind\n"), "data: table, byte 12: the table has no rows");
         assert!(error("length,kind\nNaN,a\n").contains("`NaN` in the row"));
+        assert!(
+            error("length,kind\n1e39,a\n")
+                .ends_with("`1e39` in the row that begins here is too large for a float")
+        );
+        assert!(error("length,kind\n-inf,a\n").ends_with("is not a number"));
         let given = open(FLOWERS, |settings| settings.classes = vec!["rose".into()]).unwrap_err();
         assert_eq!(
             given,

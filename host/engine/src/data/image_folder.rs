@@ -10,7 +10,7 @@ use hookrack_plugin_api::prelude::Settings;
 use image::imageops::{FilterType, resize};
 use image::{DynamicImage, ImageFormat, ImageReader};
 
-use super::{DataSpec, Dataset, SampleBuffer, Target, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, check_names, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -43,6 +43,7 @@ impl Component<(), dyn Dataset> for ImageFolderSettings {
         if self.channels == 2 {
             return Err(Self::refuse("channels = 2: must be 3 (RGB) or 1 (grayscale)"));
         }
+        check_names(&self.classes).map_err(|why| Self::refuse_key("classes", why))?;
         let classes = if self.classes.is_empty() { folders(&self.dir)? } else { self.classes };
         if classes.is_empty() {
             return Err(EngineError::Data(format!(

@@ -158,6 +158,14 @@ pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
     Entry::of::<TokensSettings>(),
 ];
 
+/// Checks that a list of classes names each once: no sample would be of the second one.
+fn check_names(classes: &[String]) -> std::result::Result<(), String> {
+    let repeated = (1..classes.len()).find(|at| classes[..*at].contains(&classes[*at]));
+    repeated.map_or(Ok(()), |at| {
+        Err(format!("`{}` is listed twice, and each class needs a name of its own", classes[at]))
+    })
+}
+
 /// A count as libtorch's `i64`.
 fn size(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)

@@ -114,6 +114,14 @@ impl Resolver<'_> {
         let ranks = ranks(&typed.reserved, facts.default_ranks);
         let time_limit = time_limit(&typed.reserved);
         let limit = [MAX_MS, ON_SLOW].map(|key| typed.reserved.node(key).cloned());
+        if let [None, Some(on_slow)] = &limit {
+            self.checker.errors.push(ConfigError::Refused {
+                at: on_slow.origin.clone(),
+                key: scope.key(ON_SLOW),
+                why: "it has no effect without a time limit".to_owned(),
+                help: "add `max_ms`, the time limit of a call in milliseconds".to_owned(),
+            });
+        }
         let defaults = EntryDefaults {
             level: fallback.level.unwrap_or(facts.default_level),
             on_error: facts.default_on_error,

@@ -171,7 +171,8 @@ impl Trust {
         if policy == TrustPolicy::Off {
             return Ok(Verification::default());
         }
-        match self.verify(image, &by) {
+        let by = (policy == TrustPolicy::Require).then_some(by.as_str());
+        match self.verify(image, by) {
             Err(error) if policy == TrustPolicy::Warn => {
                 let warning = Some(visible(&error.to_string()).into_owned());
                 Ok(Verification { warning, ..Verification::default() })
@@ -194,7 +195,7 @@ impl Trust {
     }
 
     /// Every verifier must accept it.
-    fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
+    fn verify(&self, image: &Image, by: Option<&str>) -> Result<Verification, TrustError> {
         let mut verification = Verification::default();
         for verifier in &self.verifiers {
             let found = verifier.verify(image, by)?;

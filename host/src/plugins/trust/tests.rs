@@ -60,3 +60,13 @@ fn where_only_keys_count_no_lock_file_stands_for_a_library() {
         "{error}"
     );
 }
+
+#[test]
+fn a_warning_does_not_say_that_anyone_requires_anything() {
+    let mut trust = Trust::off();
+    trust.tighten("/etc/policy.toml".into(), policy(TrustPolicy::Warn, Path::new("/p/no.lock")));
+    let none = Verifier::new(None, &[]);
+    trust.verifiers = vec![none];
+    let warning = trust.check(&image("/p/libx.so")).unwrap().warning.unwrap();
+    assert_eq!(warning, "is not signed by a trusted key: check it, then run `hookrack sign`");
+}

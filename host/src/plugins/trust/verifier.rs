@@ -19,25 +19,25 @@ pub(super) struct Verifier {
 pub struct Unverified {
     /// The lock file, if one counts.
     lock: Option<PathBuf>,
-    /// Who requires it.
-    by: String,
+    /// Who requires it; `None` if it is loaded anyway.
+    by: Option<String>,
 }
 
 impl fmt::Display for Unverified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = &self.by;
-        match &self.lock {
-            Some(lock) => write!(
-                f,
-                "is neither in {} nor signed by a trusted key, and {by} requires one of the two: \
-                 check it, then run `hookrack lock` or `hookrack sign`",
-                lock.display()
+        let (is_missing, required, run) = match &self.lock {
+            Some(lock) => (
+                format!("is neither in {} nor signed by a trusted key", lock.display()),
+                "one of the two",
+                "`hookrack lock` or `hookrack sign`",
             ),
-            None => write!(
-                f,
-                "is not signed by a trusted key, and {by} requires that: check it, then run `hookrack sign`"
-            ),
+            None => ("is not signed by a trusted key".to_owned(), "that", "`hookrack sign`"),
+        };
+        f.write_str(&is_missing)?;
+        if let Some(by) = &self.by {
+            write!(f, ", and {by} requires {required}")?;
         }
+        write!(f, ": check it, then run {run}")
     }
 }
 
@@ -48,7 +48,12 @@ impl Verifier {
     }
 
     /// A lock file with another sha256, or an invalid signature, is an error even if the other check passes.
-    pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
+    /// `by` is who requires that it is verified, if anyone does.
+    pub(super) fn verify(
+        &self,
+        image: &Image,
+        by: Option<&str>,
+    ) -> Result<Verification, TrustError> {
         let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
         let signer = keys.signer(image)?;
         let lock =
@@ -60,7 +65,7 @@ impl Verifier {
         };
         if !locked && signer.is_none() {
             let lock = lock.map(|lock| lock.path.clone());
-            return Err(Unverified { lock, by: by.to_owned() }.into());
+            return Err(Unverified { lock, by: by.map(str::to_owned) }.into());
         }
         Ok(Verification { locked, signer, warning: None })
     }

@@ -19,6 +19,7 @@ const HEADER_LENGTH: usize = 8;
 /// Tensors by name, each whole in one file or in flat ranges in several. The files are memory-mapped: only what is requested is read.
 #[derive(Debug, Default)]
 pub struct Stored {
+    folder: PathBuf,
     tensors: BTreeMap<String, Entry>,
 }
 
@@ -83,7 +84,12 @@ impl Stored {
             entry.ranges.sort_by_key(|placed| placed.range.start);
             check_whole(folder, name, entry)?;
         }
-        Ok(Self { tensors })
+        Ok(Self { folder: folder.to_owned(), tensors })
+    }
+
+    /// The checkpoint that they are in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The names of all tensors.
