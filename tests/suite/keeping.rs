@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use crate::patience::{output, signal, until, wait};
-use crate::workbench::{Bench, faulty, hook, program, run_in, tensors};
+use crate::workbench::{Bench, faulty, hook, run_in, tensors};
 use crate::workshop::python_of;
 use std::fs;
 use std::path::Path;

@@ -195,7 +195,7 @@ fn npy(rows: usize, columns: usize, number: impl Fn(usize, usize) -> f32) -> Vec
 #[test]
 fn a_metric_of_classes_refuses_labels_that_are_none() {
     let run = |name: &str, data: &str, loss: &str, metric: &str, outputs: usize| {
-        let bench = bench(&format!(
+        let bench = Bench::of(&format!(
             "[model]\ntype = \"MLP\"\noutputs = {outputs}\n[data.train]\n{data}[data.val]\n{data}\
              [loss]\ntype = \"{loss}\"\n[optimizer]\ntype = \"SGD\"\n[train]\nmax_epochs = 1\nbatch_size = 8\n\
              [[metrics]]\ntype = \"{metric}\"\non_error = \"abort\"\n"

@@ -389,8 +389,9 @@ fn other_data_is_refused_and_by_force_every_epoch_is_trained_at_its_new_length()
         // 15 iterations an epoch: five of the second.
         bench.train(name, &["--until", "20"]).0.expect(0);
     }
-    let reached =
-        |run: &RunFolder| [&run.record()["epoch"], &run.record()["iter"]].map(Json::as_u64);
+    let reached = |run: &RunFolder| {
+        [&run.record()["epoch"], &run.record()["iter"]].map(serde_json::Value::as_u64)
+    };
 
     // Five iterations an epoch: the second has none left.
     let (ran, run) = bench.train("larger", &["--resume", "-s", "train.batch_size=20"]);

@@ -115,12 +115,14 @@ impl Resolver<'_> {
         let time_limit = time_limit(&typed.reserved);
         let limit = [MAX_MS, ON_SLOW].map(|key| typed.reserved.node(key).cloned());
         if let [None, Some(on_slow)] = &limit {
-            self.checker.errors.push(ConfigError::Refused {
-                at: on_slow.origin.clone(),
-                key: scope.key(ON_SLOW),
-                why: "it has no effect without a time limit".to_owned(),
-                help: "add `max_ms`, the time limit of a call in milliseconds".to_owned(),
-            });
+            self.checker.errors.add(
+                &on_slow.origin,
+                Fault::Refused {
+                    key: scope.key(ON_SLOW),
+                    why: "it has no effect without a time limit".to_owned(),
+                    help: "add `max_ms`, the time limit of a call in milliseconds".to_owned(),
+                },
+            );
         }
         let defaults = EntryDefaults {
             level: fallback.level.unwrap_or(facts.default_level),
