@@ -194,7 +194,7 @@ fn too_little_memory_for_a_checkpoint_ends_the_run_and_leaves_the_previous_one()
     let wide = ["model.hidden=[4000000]", "train.keep_memory=false"];
     bench.trained("run", &[&wide[..], &["--until", "2"]].concat());
     let (ran, _) = bench.train("run", &[&wide[..], &["--resume"]].concat());
-    let error = "out of memory: a checkpoint needs 128";
+    let error = "out of memory: a copy of the tensors to write needs 128";
     failed(&bench, &ran, 6, error);
     left(&bench, error, &["iter_0000001", "iter_0000002"]);
     let more = [&wide[..], &["custom_hooks.bad.at=nowhere"]].concat();

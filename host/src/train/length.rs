@@ -59,7 +59,6 @@ mod tests {
         assert_eq!(found(3, NONE, 15, [0; 3]), (3, 45));
         assert_eq!(found(NONE, 40, 15, [0; 3]), (3, 40));
         assert_eq!(found(3, 20, 15, [0; 3]), (2, 20));
-        assert_eq!(found(NONE, NONE, 15, [0; 3]), (NONE, NONE));
     }
 
     #[test]

@@ -36,12 +36,14 @@ size_t bytes_of(size_t index) {
   return ((index % STEPS + STEPS + 1) << shift) * STEP;
 }
 
+// Of a block that is not kept: there was no memory for one of its size.
+constexpr size_t NO_SIZE = SIZES;
+
 // In front of the memory of a tensor, which begins at a cache line.
 struct alignas(STEP) Block {
   Block* next;
-  size_t index, asked;
+  size_t index, bytes, asked;
 
-  size_t bytes() const { return bytes_of(index); }
   void* memory() { return this + 1; }
   static Block* of(void* memory) { return static_cast<Block*>(memory) - 1; }
 };
@@ -77,21 +79,20 @@ class KeepingAllocator final : public c10::Allocator {
   }
 
   void* take(size_t bytes) {
-    // `alloc_cpu` refuses what no machine has.
+    // What no machine has is refused when it is allocated.
     const size_t index = class_of(std::min(bytes, size_t{1} << 50));
     std::lock_guard lock(mutex_);
     auto*& first = free_.at(index);
     Block* block = first;
     if (block) {
       first = block->next;
-      kept_ -= block->bytes();
+      kept_ -= block->bytes;
     } else {
-      block = fresh(std::max(bytes, bytes_of(index)));
-      block->index = index;
+      block = fresh(bytes, index);
     }
     block->asked = bytes;
     asked_ += bytes;
-    used_ += block->bytes();
+    used_ += block->bytes;
     most_used_ = std::max(most_used_, used_);
     return block->memory();
   }
@@ -99,22 +100,30 @@ class KeepingAllocator final : public c10::Allocator {
   void keep(Block* block) {
     std::lock_guard lock(mutex_);
     asked_ -= block->asked;
-    used_ -= block->bytes();
-    kept_ += block->bytes();
+    used_ -= block->bytes;
+    if (block->index == NO_SIZE) return c10::free_cpu(block);
+    kept_ += block->bytes;
     block->next = std::exchange(free_[block->index], block);
   }
 
-  Block* fresh(size_t bytes) {
+  Block* fresh(size_t asked, size_t index) {
+    const size_t bytes = std::max(asked, bytes_of(index));
     // All memory together is at most a quarter more than what was ever in use at a time.
     const size_t most = std::max(most_used_, used_ + bytes);
-    const size_t limit = most + most / 4 - (used_ + bytes);
-    keep_at_most(limit);
+    keep_at_most(most + most / 4 - (used_ + bytes));
+    if (auto* block = allocated(bytes, index)) return block;
+    keep_at_most(0);
+    if (auto* block = allocated(asked, NO_SIZE)) return block;
+    // Says how much was asked for.
+    c10::free_cpu(c10::alloc_cpu(asked));
+    throw std::bad_alloc();
+  }
+
+  static Block* allocated(size_t bytes, size_t index) {
     try {
-      return new (c10::alloc_cpu(sizeof(Block) + bytes)) Block{};
+      return new (c10::alloc_cpu(sizeof(Block) + bytes)) Block{nullptr, index, bytes, 0};
     } catch (const c10::Error&) {
-      if (kept_ == 0) throw;
-      keep_at_most(0);
-      return new (c10::alloc_cpu(sizeof(Block) + bytes)) Block{};
+      return nullptr;
     }
   }
 
@@ -123,7 +132,7 @@ class KeepingAllocator final : public c10::Allocator {
     for (size_t index = SIZES; index-- > 0;) {
       while (free_[index] && kept_ > bytes) {
         auto* block = std::exchange(free_[index], free_[index]->next);
-        kept_ -= block->bytes();
+        kept_ -= block->bytes;
         c10::free_cpu(block);
       }
     }
