@@ -14,6 +14,7 @@ bool uses_native_kernels() noexcept;
 #ifndef __clang__
 // GCC 12 warns of its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <immintrin.h>
 #endif
