@@ -63,7 +63,7 @@ pub fn batch_norm(
 mod tests {
     use super::*;
     use crate::autograd;
-    use crate::kernels::tests::Native;
+    use crate::kernels::{has_avx512, tests::Native};
     use crate::rounding;
     use tch::{Device, Kind};
 
@@ -132,6 +132,10 @@ mod tests {
 
     #[test]
     fn both_passes_are_those_of_doubles_up_to_rounding() {
+        if !has_avx512() {
+            // libtorch's kernels, whose sums of whole numbers are not exact.
+            return;
+        }
         let _native = Native::used();
         for shape in SHAPES {
             for (added, relu) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -146,14 +150,14 @@ mod tests {
                 let (var, mean) = input.var_mean_correction(SIDES.as_slice(), 0, true);
                 let scale = (var + EPS).rsqrt();
                 let slope = (&scale * across(&weight)).abs();
-                // Roundings of the scale (three in libtorch's own), the slope, its product with the mean, the offset, the line and the sum.
+                // Roundings of the scale, the slope, its product with the mean, the offset, the line and the sum.
                 let size = (input.abs() + mean.abs()) * &slope + across(&bias).abs() + other.abs();
-                assert_within(&output, &by_doubles, &size, 9, &what("output"));
+                assert_within(&output, &by_doubles, &size, 6, &what("output"));
                 let is_clear = by_doubles
                     .eq(0.0)
-                    .logical_or(&by_doubles.abs().gt_tensor(&(size * rounding::gamma(9))));
+                    .logical_or(&by_doubles.abs().gt_tensor(&(size * rounding::gamma(6))));
                 assert_eq!(is_clear.all().int64_value(&[]), 1, "no number is at the edge of ReLU");
-                // Of the scale, its square, the factors, the distance from the mean, the products and their sums.
+                // Of the scale, the factors, the distance from the mean and the two products.
                 let grad = images(46, shape, Kind::Double).abs();
                 let share = |it: &Tensor| it.mean_dim(SIDES.as_slice(), true, Kind::Double);
                 let distance = (&input - &mean).abs();
@@ -161,14 +165,14 @@ mod tests {
                 let size = slope * (&grad + share(&grad) + through);
                 let grads = |of: fn(&Case) -> &Tensor| [of(&found).grad(), of(&wanted).grad()];
                 let [one, other] = grads(|case| &case.input);
-                assert_within(&one, &other, &size, 14, &what("gradient"));
+                assert_within(&one, &other, &size, 8, &what("gradient"));
                 let size = (&grad * &distance * &scale).sum_dim_intlist(
                     SIDES.as_slice(),
                     false,
                     Kind::Double,
                 );
                 let [one, other] = grads(|case| &case.weight);
-                assert_within(&one, &other, &size, 6, &what("gradient of the weight"));
+                assert_within(&one, &other, &size, 4, &what("gradient of the weight"));
                 // Whole numbers.
                 let [one, other] = grads(|case| &case.bias);
                 assert_eq!(one.to_kind(Kind::Double), other, "{}", what("gradient of the bias"));
@@ -182,7 +186,7 @@ mod tests {
                     );
                 }
                 for (one, other) in found.running.iter().zip(&wanted.running) {
-                    assert_within(one, other, &other.abs(), 5, &what("running statistics"));
+                    assert_within(one, other, &other.abs(), 3, &what("running statistics"));
                 }
             }
         }
