@@ -4,7 +4,7 @@ use super::ffi;
 
 /// Keeps the memory of freed tensors, by size, for those of the next step, and asks glibc to keep what else is freed: fresh memory comes
 /// from the system page by page. Returns false if the heap is not glibc's, or the user has set its thresholds by `MALLOC_MMAP_THRESHOLD_` or
-/// `MALLOC_TRIM_THRESHOLD_`; the memory of tensors is kept all the same.
+/// `MALLOC_TRIM_THRESHOLD_`; the memory of tensors is kept either way.
 pub fn keep_freed_memory() -> bool {
     // SAFETY: replaces libtorch's allocator, whose tensors remember how they are freed, and sets two numbers of the heap's: any thread may do
     // so at any time.
